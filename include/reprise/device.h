@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device seam: memory, streams, events. The same calls work on every device; only opt-in headers
+// The device seam: memory, streams, events. The same calls work on every device; only opt-in
+// headers
 // (<reprise/host.h>, <reprise/cuda.h>) know which one it is.
 //
-// Recording rules (DESIGN §4.3). While a stream records, these calls are refused *at the call* with a
-// CaptureError that names call, stream, thread, the live recording and what it holds so far:
+// Recording rules (DESIGN §4.3). While a stream records, these calls are refused *at the call* with
+// a CaptureError that names call, stream, thread, the live recording and what it holds so far:
 // synchronize, query, blocking and pageable copies, Buffer::to_host, allocations by the recording
-// thread, work on the default stream by the recording thread, and work of another thread on a stream
-// that records. A call refused on the recording thread spoils the recording, even if the exception is
-// swallowed; a call refused on another thread leaves it alone.
+// thread, work on the default stream by the recording thread, and work of another thread on a
+// stream that records. A call refused on the recording thread spoils the recording, even if the
+// exception is swallowed; a call refused on another thread leaves it alone.
 #pragma once
 
 #include <cstddef>
@@ -39,11 +40,11 @@ constexpr std::string_view to_string(DeviceKind kind) noexcept {
 struct DeviceProperties {
   DeviceKind kind = DeviceKind::host;
   int ordinal = 0;
-  std::string name;               ///< the product's name: "NVIDIA H200", or the CPU's model
-  std::string driver;             ///< driver version; "none" on the host
-  std::size_t total_memory = 0;   ///< bytes
-  int multiprocessors = 0;        ///< on the host: threads that compute
-  int compute_capability = 0;     ///< 90 for 9.0; 0 on the host
+  std::string name;              ///< the product's name: "NVIDIA H200", or the CPU's model
+  std::string driver;            ///< driver version; "none" on the host
+  std::size_t total_memory = 0;  ///< bytes
+  int multiprocessors = 0;       ///< on the host: threads that compute
+  int compute_capability = 0;    ///< 90 for 9.0; 0 on the host
 };
 
 struct MemoryInfo {
@@ -70,8 +71,8 @@ class Device : public std::enable_shared_from_this<Device> {
   std::string label() const;
   MemoryInfo memory_info() const;
 
-  /// Device memory straight from the driver, aligned to 256 bytes, contents undefined. `label` names
-  /// it in messages and snapshots. Zero bytes are allowed. Throws OutOfMemory.
+  /// Device memory straight from the driver, aligned to 256 bytes, contents undefined. `label`
+  /// names it in messages and snapshots. Zero bytes are allowed. Throws OutOfMemory.
   Buffer allocate(std::size_t bytes, std::string_view label);
   /// Host memory the device can copy from and to asynchronously; otherwise as allocate().
   Buffer allocate_pinned(std::size_t bytes, std::string_view label);

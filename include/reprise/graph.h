@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recording work once and replaying it: capture(), Graph (what was recorded), GraphExec (what runs).
+// Recording work once and replaying it: capture(), Graph (what was recorded), GraphExec (what
+// runs).
 #pragma once
 
 #include <cstddef>
@@ -55,8 +56,8 @@ class Graph {
   std::uint64_t signature_ = 0;
 };
 
-/// An executable graph. Move-only. Its destructor waits for replays in flight, or, while a recording
-/// is live on the device, hands the work to the end of that recording; it never throws.
+/// An executable graph. Move-only. Its destructor waits for replays in flight, or, while a
+/// recording is live on the device, hands the work to the end of that recording; it never throws.
 class GraphExec {
  public:
   GraphExec(std::shared_ptr<Device> device, std::shared_ptr<ExecutableGraph> executable,
@@ -81,9 +82,9 @@ class GraphExec {
   std::uint64_t signature_ = 0;
 };
 
-/// Records the work that `body` enqueues on `stream`, and on streams that join it by events; nothing
-/// of it runs. Commits when `body` returns. On any exception, of `body` or of the commit, the
-/// recording is ended and discarded, its streams are usable again, and the exception goes on.
+/// Records the work that `body` enqueues on `stream`, and on streams that join it by events;
+/// nothing of it runs. Commits when `body` returns. On any exception, of `body` or of the commit,
+/// the recording is ended and discarded, its streams are usable again, and the exception goes on.
 /// Throws CaptureError for an empty recording, an unjoined stream (by name), a stream that records
 /// already, or a call that was refused inside `body` even if `body` swallowed the refusal.
 Graph capture(Stream& stream, const std::function<void()>& body);

@@ -49,7 +49,7 @@ struct NodeInfo {
   std::vector<std::uint32_t> dependencies;  ///< indices of earlier nodes
   std::string function;                     ///< kernel's name; the label on the host
   std::size_t bytes = 0;                    ///< of a copy or fill
-  std::uint64_t attributes = 0;             ///< hash of grid, block, shared memory, launch attributes
+  std::uint64_t attributes = 0;  ///< hash of grid, block, shared memory, launch attributes
 };
 
 enum class UpdateOutcome : std::uint8_t { updated, topology_differs, refused };
@@ -155,9 +155,9 @@ struct DeviceState {
   DeviceProperties properties;
   std::atomic<std::uint64_t> next_generation{1};
   std::atomic<bool> lost{false};
-  mutable std::mutex mutex;                            ///< guards the members below
+  mutable std::mutex mutex;  ///< guards the members below
   std::string lost_cause;
-  std::vector<std::weak_ptr<StreamState>> streams;     ///< for Device::synchronize
+  std::vector<std::weak_ptr<StreamState>> streams;  ///< for Device::synchronize
   std::unique_ptr<Stream> default_stream;
 };
 

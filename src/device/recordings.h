@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process-wide table of live recordings, the only global of the project (DESIGN §2): it must span
-// all Device objects, because a driver's recording rules hold for the whole process. Keyed by device
-// kind and ordinal. Thread safe.
+// The process-wide table of live recordings, the only global of the project (DESIGN §2): it must
+// span all Device objects, because a driver's recording rules hold for the whole process. Keyed by
+// device kind and ordinal. Thread safe.
 #pragma once
 
 #include <atomic>
@@ -59,8 +59,8 @@ class LiveRecording {
 
 namespace recordings {
 
-/// Opens a recording on `origin`; throws CaptureError{nested} if that stream, or this thread on this
-/// device, records already, or {refused} on the default stream.
+/// Opens a recording on `origin`; throws CaptureError{nested} if that stream, or this thread on
+/// this device, records already, or {refused} on the default stream.
 std::shared_ptr<LiveRecording> open(StreamState& origin);
 /// Closes it, detaches its streams, and runs what was deferred if it was the device's last.
 void close(const std::shared_ptr<LiveRecording>& recording) noexcept;
