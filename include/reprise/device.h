@@ -100,7 +100,7 @@ class Device : public std::enable_shared_from_this<Device> {
 /// Owns one allocation. Move-only; freeing is deferred while a recording is live on the device.
 class Buffer {
  public:
-  Buffer() = default;
+  Buffer() noexcept;
   explicit Buffer(std::unique_ptr<BufferState> state);
   ~Buffer();
   Buffer(Buffer&&) noexcept;
