@@ -23,7 +23,7 @@ demo: ## Build the program, generate text with the bundled model, compare eager 
 test: ## Build all and run every test that needs no GPU
 	@scripts/test.sh
 
-check: ## Static checks: format, ranks, sizes, headers, docs' form
+check: ## Static checks: format, ranks, sizes, licence lines, links, headers alone
 	@scripts/check.sh
 
 format: ## Reformat the sources in place

@@ -12,6 +12,7 @@ git rev-parse --verify -q HEAD >/dev/null || die "this is no git checkout with a
 [ -z "$(git status --porcelain)" ] || say "Note: the last commit is checked; uncommitted changes are not in it"
 
 root=$(mktemp -d "${TMPDIR:-/tmp}/reprise-bare.XXXXXX")
+chmod 755 "$root"  # as / is: apt reads its downloads as another user
 log=$(mktemp "${TMPDIR:-/tmp}/reprise-bare-log.XXXXXX")
 cleanup() {
   local mounted
@@ -41,7 +42,7 @@ debootstrap --variant=minbase --include=git,make,ca-certificates bookworm "$root
   die "debootstrap failed; its last lines stand above, the rest in $log"
 }
 if [ -n "$mirror" ]; then
-  rm -f "$root"/etc/apt/sources.list
+  rm -rf "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d
   for item in sources.list sources.list.d apt.conf apt.conf.d auth.conf.d keyrings trusted.gpg.d; do
     if [ -e "/etc/apt/$item" ]; then cp -aL "/etc/apt/$item" "$root/etc/apt/"; fi
   done
