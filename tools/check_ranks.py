@@ -18,11 +18,10 @@ RANKS = {"core": 0, "device": 1, "memory": 2, "graph": 3, "kernels": 3, "model":
 NEVER = {("model", "graph"), ("diag", "kernels")}
 # Which folder stands behind each public header.
 PUBLIC = {
-    "core": ("error", "dtype", "shape", "log"),
-    "device": ("device", "stream", "event", "buffer", "capture", "graph_handle", "cuda"),
-    "memory": ("memory", "memory_pool"),
-    "graph": ("graph", "binding", "bindings", "buckets", "ladder", "runner", "pool", "graph_runner", "graph_pool",
-              "state", "states", "signature", "step", "reprise"),
+    "core": ("dtype", "error", "shape"),
+    "device": ("cuda", "device", "host", "memory"),
+    "memory": ("memory_pool",),
+    "graph": ("graph", "graph_pool", "graph_runner", "run_state", "step"),
 }
 PUBLIC_FOLDER = {f"reprise/{name}.h": folder for folder, names in PUBLIC.items() for name in names}
 

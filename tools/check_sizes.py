@@ -13,6 +13,7 @@ import cpp_text
 
 FILE_LINES = 500
 FUNCTION_LINES = 60
+LABELS = re.compile(r"^\s*((public|protected|private)\s*:(?!:)\s*)*")
 SCOPE = re.compile(r"\b(namespace|class|struct|union|enum|extern|concept)\b")
 NOT_A_NAME = {"noexcept", "requires", "decltype", "__attribute__", "__launch_bounds__", "alignas", "explicit"}
 
@@ -32,13 +33,15 @@ def without_groups(head, opening, closing):
 
 def flat(head):
     """The head without labels, and with the insides of parentheses and of a template's parameters gone."""
-    head = re.sub(r"^\s*((public|protected|private)\s*:(?!:)\s*)+", "", head)
-    head = without_groups(head, "(", ")")
+    head = without_groups(LABELS.sub("", head), "(", ")")
     return re.sub(r"\btemplate\s*<[^{]*?>(?=\s*[^\s>,])", "", head) if "template" in head else head
 
 
 def kind(head):
-    """What the brace after head opens: 'function', 'scope', 'member' (a constructor's b_{…}) or 'other'."""
+    """What the brace after head opens: 'function', 'scope', 'part' of a head that goes on (b_{…} of a constructor,
+    a default argument's {}) or 'other'."""
+    if head.count("(") > head.count(")"):
+        return "part"
     text = flat(head).strip()
     if SCOPE.search(text) and not re.search(r"\)\s*(const|noexcept|override|final)?\s*$", text):
         return "scope"
@@ -48,7 +51,7 @@ def kind(head):
         return "other"
     in_initialisers = re.search(r"\)[\w\s]*(?<!:):(?!:)", text)
     if in_initialisers and re.search(r"[\w>]\s*$", text):
-        return "member"
+        return "part"
     return "function"
 
 
@@ -68,9 +71,9 @@ def cpp_functions(text):
         if char == "{":
             head = code[start:at]
             what = "other" if inside else kind(head)
-            first = cpp_text.line_of(code, start + len(head) - len(head.lstrip()))
+            first = cpp_text.line_of(code, start + LABELS.match(head).end())
             stack.append((what, head, first))
-            if what != "member" and not inside:
+            if what != "part" and not inside:
                 start = at + 1
         elif char == "}":
             if not stack:
@@ -79,7 +82,7 @@ def cpp_functions(text):
             what, head, first = stack.pop()
             if what == "function":
                 yield name_of(head), first, cpp_text.line_of(code, at)
-            if what != "member" and all(entry[0] == "scope" for entry in stack):
+            if what != "part" and all(entry[0] == "scope" for entry in stack):
                 start = at + 1
         elif not inside and code[start:at].count("(") == code[start:at].count(")"):
             start = at + 1
