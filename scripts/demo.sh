@@ -15,7 +15,12 @@ trap 'rm -f "$text"' EXIT
 
 # show command...: prints it, so that it can be typed again, and runs it.
 show() {
-  printf '\n$%s\n' "$(printf ' %q' "$@")" >&2
+  local line="\$" word
+  for word in "$@"; do
+    if [[ $word = *" "* ]]; then word="\"$word\""; fi
+    line+=" $word"
+  done
+  printf '\n%s\n' "$line" >&2
   "$@"
 }
 
