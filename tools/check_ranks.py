@@ -16,7 +16,7 @@ RANKS = {"core": 0, "device": 1, "memory": 2, "graph": 3, "kernels": 3, "model":
          "server": 6, "cli": 7}
 # Beyond the ranks: the first never includes the second.
 NEVER = {("model", "graph"), ("diag", "kernels")}
-# Which folder stands behind each public header.
+# Which folder stands behind a public header; unlisted, it is the one that has the header's .cpp (src/graph/graph.cpp).
 PUBLIC = {
     "core": ("dtype", "error", "shape"),
     "device": ("cuda", "device", "host", "memory"),
@@ -32,12 +32,21 @@ ENVIRONMENT = re.compile(r"(?<![\w.>])((?:std::|::)?(?:getenv|secure_getenv|sete
 JSON_FILES = 5
 
 
-def folder_of(path):
-    parts = path.split(os.sep)
+def public_folder(root, name):
+    """The folder behind reprise/….h, or None where neither the table nor exactly one .cpp tells."""
+    if name in PUBLIC_FOLDER:
+        return PUBLIC_FOLDER[name]
+    source = os.path.basename(name)[: -len(".h")] + ".cpp"
+    folders = {path.split("/")[1] for path in cpp_text.files(root, ("src",)) if os.path.basename(path) == source}
+    return folders.pop() if len(folders) == 1 else None
+
+
+def folder_of(root, path):
+    parts = path.split("/")
     if parts[0] == "src":
         return parts[1] if len(parts) > 2 else None
     if parts[0] == "include":
-        return PUBLIC_FOLDER.get("/".join(parts[1:]))
+        return public_folder(root, "/".join(parts[1:]))
     return parts[0]
 
 
@@ -52,9 +61,7 @@ def target_folder(root, path, opening, name):
             return None, f"<{name}> does not exist under include/"
         if opening == '"':
             return None, f'write <{name}>: public headers stand in angle brackets'
-        if name not in PUBLIC_FOLDER:
-            return None, f"<{name}> has no rank yet: add it to PUBLIC in tools/check_ranks.py"
-        return PUBLIC_FOLDER[name], None
+        return public_folder(root, name), None  # one without a rank is said at its own place
     if opening == "<":
         return None, None
     if path.startswith("include/"):
@@ -67,7 +74,7 @@ def target_folder(root, path, opening, name):
 
 
 def include_findings(root, path, text):
-    own = folder_of(path)
+    own = folder_of(root, path)
     if own is None and path.startswith("include/"):
         yield 1, "this public header has no rank yet: add it to PUBLIC in tools/check_ranks.py"
         return

@@ -59,6 +59,11 @@ class Ranks(TreeTest):
         self.write("include/reprise/novelty.h")
         self.assert_one("include/reprise/novelty.h:1", "add it to PUBLIC")
 
+    def test_a_public_header_has_the_rank_of_its_source(self):
+        self.write("include/reprise/novelty.h", "#include <reprise/graph.h>\n")
+        self.write("src/memory/novelty.cpp")
+        self.assert_one("include/reprise/novelty.h:1: memory (rank 2) may not include reprise/graph.h")
+
     def test_a_folder_without_a_rank_is_named(self):
         self.write("src/extras/a.cpp")
         self.assert_one("folder 'extras' has no rank")
