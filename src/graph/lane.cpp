@@ -34,8 +34,7 @@ void Lane::order(Stream& stream) {
     }
     // The fence is recorded when the stream changes, not on every run: it covers all earlier work.
     last_->record(fence_.state());
-    fence_.state().recorded.store(true);
-    fence_.state().recording_id.store(0);
+    fence_.state().set_mark({.recorded = true, .recording = nullptr, .clock = {}});
     stream.wait(fence_);
   }
   last_ = stream.shared_state();
