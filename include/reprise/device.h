@@ -97,10 +97,11 @@ class Device : public std::enable_shared_from_this<Device> {
   std::unique_ptr<DeviceState> state_;
 };
 
-/// Owns one allocation. Move-only; freeing is deferred while a recording is live on the device.
+/// Owns one allocation. Move-only. The destructor waits for work in flight that may still use the
+/// memory; while a recording is live on the device, freeing is put off until that has ended.
 class Buffer {
  public:
-  Buffer() = default;
+  Buffer() noexcept;
   explicit Buffer(std::unique_ptr<BufferState> state);
   ~Buffer();
   Buffer(Buffer&&) noexcept;
@@ -199,7 +200,8 @@ class LabelScope {
   LabelScope& operator=(const LabelScope&) = delete;
 
  private:
-  Stream* stream_ = nullptr;  // null where the stream did not record when the scope opened
+  // Null where this thread was not recording on the stream when the scope opened.
+  std::shared_ptr<StreamState> stream_;
 };
 
 }  // namespace reprise

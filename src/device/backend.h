@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <reprise/device.h>
@@ -19,6 +20,12 @@
 namespace reprise {
 
 class LiveRecording;
+class StreamState;
+
+/// How much of each stream's recorded work comes before a point: a vector clock over the streams of
+/// one recording. Kept by the public classes, so that an unjoined stream has a name on every
+/// device.
+using RecordingClock = std::vector<std::pair<const StreamState*, std::uint64_t>>;
 
 enum class NodeKind : std::uint8_t { kernel, copy, fill, event, child, conditional, other };
 
@@ -53,8 +60,6 @@ struct NodeInfo {
 };
 
 enum class UpdateOutcome : std::uint8_t { updated, topology_differs, refused };
-
-class StreamState;
 
 /// A finished recording.
 class RecordedGraph {
@@ -94,16 +99,33 @@ struct EventState {
   virtual bool query() = 0;
   virtual double elapsed_ms_since(const EventState& earlier) const = 0;
 
-  std::shared_ptr<Device> device;
-  /// The recording in which the event was last recorded; 0: it is a real event. Set by Stream.
-  std::atomic<std::uint64_t> recording_id{0};
-  std::atomic<bool> recorded{false};
+  /// Where the event was last recorded. Kept by Stream::record.
+  struct Mark {
+    bool recorded = false;                     ///< false: never recorded, waits for it do nothing
+    std::shared_ptr<LiveRecording> recording;  ///< null: a real point in a stream
+    RecordingClock clock;                      ///< what comes before it, inside `recording`
+  };
+  Mark mark() const {
+    const std::lock_guard lock(mark_mutex_);
+    return mark_;
+  }
+  void set_mark(Mark mark) {
+    const std::lock_guard lock(mark_mutex_);
+    mark_ = std::move(mark);
+  }
+
+  std::shared_ptr<Device> device;  ///< set by Device::create_event
+
+ private:
+  mutable std::mutex mark_mutex_;
+  Mark mark_;
 };
 
 class StreamState : public std::enable_shared_from_this<StreamState> {
  public:
   virtual ~StreamState() = default;
-  virtual void copy(MemoryView destination, MemoryView source) = 0;  ///< records when capturing
+  /// Enqueues, or records while capturing. Never blocks: Stream waits where a side is pageable.
+  virtual void copy(MemoryView destination, MemoryView source) = 0;
   virtual void fill(MemoryView destination, std::uint8_t value) = 0;
   virtual void record(EventState& event) = 0;
   virtual void wait(const EventState& event) = 0;
@@ -111,30 +133,40 @@ class StreamState : public std::enable_shared_from_this<StreamState> {
   virtual bool query() = 0;
 
   virtual void begin_capture(std::shared_ptr<LiveRecording> recording) = 0;
-  /// Ends on the origin stream and always leaves every stream of the recording usable. Throws
+  /// Called on the origin stream; whatever it throws, every stream of the recording is usable after
+  /// it. The public side has found the recording unspoilt, joined and not empty before. Throws
   /// CaptureError for a recording the device itself found spoilt or unjoined.
   virtual std::shared_ptr<RecordedGraph> end_capture() = 0;
   virtual void discard_capture() noexcept = 0;
   /// Nodes so far; only while capturing.
   virtual std::size_t captured_nodes() const = 0;
 
-  std::weak_ptr<Device> device;
-  DeviceState* owner = nullptr;  ///< the device's state; valid while the stream lives
+  // Set by Device when it makes the stream.
+  Device* device = nullptr;
+  std::shared_ptr<Device> keep_alive;  ///< the same; null for the default stream, which it owns
+  DeviceState* owner = nullptr;        ///< the device's state; valid while the stream lives
   std::string name;
   bool is_default = false;
   std::vector<std::string> labels;  ///< open LabelScopes; touched by the recording thread only
 
-  /// The recording this stream is part of, null otherwise.
+  /// `leaf` under the open label scopes: "layer 0 / qkv".
+  std::string full_label(std::string_view leaf) const;
+
+  /// The recording this stream is part of, null otherwise. Takes no lock where it is null: replay
+  /// asks this.
   std::shared_ptr<LiveRecording> recording() const {
+    if (!in_recording_.load(std::memory_order_acquire)) return nullptr;
     const std::lock_guard lock(recording_mutex_);
     return recording_;
   }
   void set_recording(std::shared_ptr<LiveRecording> recording) {
     const std::lock_guard lock(recording_mutex_);
     recording_ = std::move(recording);
+    in_recording_.store(recording_ != nullptr, std::memory_order_release);
   }
 
  private:
+  std::atomic<bool> in_recording_{false};
   mutable std::mutex recording_mutex_;
   std::shared_ptr<LiveRecording> recording_;
 };
@@ -143,20 +175,26 @@ struct DeviceState {
   virtual ~DeviceState() = default;
   virtual MemoryInfo memory_info() const = 0;
   virtual void* allocate(std::size_t bytes, MemorySpace space) = 0;  ///< throws OutOfMemory
+  /// Waits for work in flight that may still use the memory (as cudaFree does).
   virtual void free(void* data, std::size_t bytes, MemorySpace space) noexcept = 0;
-  virtual std::shared_ptr<StreamState> create_stream(Device& device, std::string name) = 0;
-  virtual std::shared_ptr<StreamState> create_default_stream(Device& device) = 0;
+  virtual std::shared_ptr<StreamState> create_stream(std::string name) = 0;
+  virtual std::shared_ptr<StreamState> create_default_stream() = 0;
   virtual std::unique_ptr<EventState> create_event() = 0;
 
-  /// Throws DeviceError with the first cause once the device is lost.
+  std::string label() const;  ///< "host:0"
+  /// Throws DeviceError with the first cause once the device is lost. Takes no lock before that.
   void require_usable() const;
-  void mark_lost(std::string cause) noexcept;
+  /// Keeps the first cause; `code` is the driver's.
+  void mark_lost(std::string_view cause, int code = 0) noexcept;
+  /// The streams that are alive, the default stream included.
+  std::vector<std::shared_ptr<StreamState>> live_streams() const;
 
   DeviceProperties properties;
   std::atomic<std::uint64_t> next_generation{1};
   std::atomic<bool> lost{false};
   mutable std::mutex mutex;  ///< guards the members below
   std::string lost_cause;
+  int lost_code = 0;
   std::vector<std::weak_ptr<StreamState>> streams;  ///< for Device::synchronize
   std::unique_ptr<Stream> default_stream;
 };

@@ -6,23 +6,23 @@
 
 #include <atomic>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <reprise/device.h>
 #include <reprise/error.h>
 
+#include "device/backend.h"
+
 namespace reprise {
 
-class StreamState;
-
-/// A recording between begin and end.
+/// A recording between begin and end. Thread safe.
 class LiveRecording {
  public:
   LiveRecording(std::uint64_t id, DeviceKind kind, int ordinal, StreamState& origin);
@@ -31,14 +31,23 @@ class LiveRecording {
   const DeviceKind kind;
   const int ordinal;
   const std::thread::id thread;
+  const long thread_number;  ///< the system's number of `thread`, for messages
   StreamState* const origin;
   const std::string origin_name;
+
+  bool ended() const noexcept { return ended_.load(std::memory_order_acquire); }
 
   /// Streams that joined by events, origin left out.
   std::vector<std::shared_ptr<StreamState>> joined() const;
   void join(std::shared_ptr<StreamState> stream);
 
-  void note_work(std::string label);
+  /// `stream` recorded one more node.
+  void note_work(const StreamState& stream, std::string label);
+  /// What comes before this point of `stream`, and: later work of `stream` comes after `clock`.
+  RecordingClock clock(const StreamState& stream) const;
+  void advance(const StreamState& stream, const RecordingClock& clock);
+  /// Name of a joined stream whose work the origin has not waited for; none where all are joined.
+  std::optional<std::string> unjoined() const;
   /// "2 nodes so far, the last one 'layer 0 / qkv'"; "nothing so far".
   std::string progress() const;
 
@@ -47,9 +56,16 @@ class LiveRecording {
   bool spoilt() const;
   [[noreturn]] void throw_spoilt() const;
 
+  /// Marks it ended and lets go of its streams. Called by recordings::close only.
+  std::vector<std::shared_ptr<StreamState>> end();
+
  private:
+  RecordingClock& clock_locked(const StreamState& stream);
+
+  std::atomic<bool> ended_{false};
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<StreamState>> joined_;
+  std::vector<std::pair<const StreamState*, RecordingClock>> clocks_;
   std::size_t nodes_ = 0;
   std::string last_label_;
   bool spoilt_ = false;
@@ -73,15 +89,6 @@ bool any_live(DeviceKind kind, int ordinal) noexcept;
 /// Runs `action` now, or when the last live recording on the device ends (DESIGN §4.8). An action
 /// must not throw.
 void run_or_defer(DeviceKind kind, int ordinal, std::function<void()> action) noexcept;
-
-/// The checks of DESIGN §4.3; each throws CaptureError with the full message.
-/// `call` is how the user spells it ("Stream::synchronize"), `fix` one sentence.
-void refuse_on_recording_thread(DeviceKind kind, int ordinal, std::string_view call,
-                                std::string_view target, std::string_view fix);
-/// Refuses work of a thread that does not own the recording `stream` is part of.
-void refuse_foreign_thread(StreamState& stream, std::string_view call);
-/// Refuses waiting for a stream that records, from any thread.
-void refuse_if_recording(StreamState& stream, std::string_view call, std::string_view fix);
 
 }  // namespace recordings
 }  // namespace reprise
