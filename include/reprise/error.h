@@ -24,8 +24,8 @@ class Error : public std::runtime_error {
   std::source_location where_;
 };
 
-/// The caller broke a documented rule: a wrong shape, a second capture without reset, a value out of
-/// range. Nothing was changed; the objects involved stay usable.
+/// The caller broke a documented rule: a wrong shape, a second capture without reset, a value out
+/// of range. Nothing was changed; the objects involved stay usable.
 class UsageError : public Error {
  public:
   using Error::Error;

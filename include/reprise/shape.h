@@ -20,7 +20,8 @@ class Shape {
 
   Shape() = default;
   /// Throws UsageError for more than kMaxRank extents or a negative one.
-  Shape(std::initializer_list<std::int64_t> extents) : Shape(std::span(extents.begin(), extents.size())) {}
+  Shape(std::initializer_list<std::int64_t> extents)
+      : Shape(std::span(extents.begin(), extents.size())) {}
   explicit Shape(std::span<const std::int64_t> extents) {
     if (extents.size() > kMaxRank) {
       throw UsageError("a shape has at most 6 extents, got " + std::to_string(extents.size()));

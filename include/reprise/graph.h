@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recording work once and replaying it: capture(), Graph (what was recorded), GraphExec (what
+// runs).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <reprise/device.h>
+#include <reprise/error.h>
+
+namespace reprise {
+
+class ExecutableGraph;
+class RecordedGraph;
+
+/// A recorded node, for people and tools.
+struct GraphNode {
+  std::string kind;                         ///< "kernel", "copy", "fill", …
+  std::string label;                        ///< "layer 0 / qkv"; "" where nobody named it
+  std::string function;                     ///< the kernel's name
+  std::size_t bytes = 0;                    ///< moved by a copy or fill
+  std::vector<std::uint32_t> dependencies;  ///< indices of earlier nodes
+};
+
+enum class UpdateResult : std::uint8_t {
+  updated,           ///< the executable now runs the new graph
+  topology_differs,  ///< nodes or edges differ; the old executable stays valid
+  refused,           ///< a node cannot be changed in place; the old executable stays valid
+};
+
+class GraphExec;
+
+/// The work a recording holds. Immutable and cheap to copy; thread safe.
+class Graph {
+ public:
+  explicit Graph(std::shared_ptr<Device> device, std::shared_ptr<const RecordedGraph> recorded);
+
+  std::size_t node_count() const noexcept;
+  std::vector<GraphNode> nodes() const;
+  /// Hash of kinds, functions, attributes and edges: equal for graphs whose executables can be
+  /// updated into one another. Addresses and labels do not count.
+  std::uint64_t signature() const noexcept;
+  /// Makes an executable. Throws DeviceError naming the node that the device cannot take.
+  GraphExec instantiate() const;
+
+  const RecordedGraph& recorded() const noexcept { return *recorded_; }
+
+ private:
+  std::shared_ptr<Device> device_;
+  std::shared_ptr<const RecordedGraph> recorded_;
+  std::uint64_t signature_ = 0;
+};
+
+/// An executable graph. Move-only. Its destructor waits for replays in flight, or, while a
+/// recording is live on the device, hands the work to the end of that recording; it never throws.
+class GraphExec {
+ public:
+  GraphExec(std::shared_ptr<Device> device, std::shared_ptr<ExecutableGraph> executable,
+            std::uint64_t signature);
+  ~GraphExec();
+  GraphExec(GraphExec&&) noexcept;
+  GraphExec& operator=(GraphExec&&) noexcept;
+
+  /// Pays the first launch's set-up ahead of time.
+  void upload(Stream& stream);
+  /// Enqueues one replay. A replay waits for the one before, also on another stream. Refused with
+  /// CaptureError on a stream that records. Allocates nothing.
+  void launch(Stream& stream);
+  /// Re-points this executable at `graph` where the signatures are equal.
+  UpdateResult update(const Graph& graph);
+
+ private:
+  void release() noexcept;
+
+  std::shared_ptr<Device> device_;
+  std::shared_ptr<ExecutableGraph> executable_;
+  std::uint64_t signature_ = 0;
+};
+
+/// Records the work that `body` enqueues on `stream`, and on streams that join it by events;
+/// nothing of it runs. Commits when `body` returns. On any exception, of `body` or of the commit,
+/// the recording is ended and discarded, its streams are usable again, and the exception goes on.
+/// Throws CaptureError for an empty recording, an unjoined stream (by name), a stream that records
+/// already, or a call that was refused inside `body` even if `body` swallowed the refusal.
+Graph capture(Stream& stream, const std::function<void()>& body);
+
+}  // namespace reprise

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// A private memory pool: device memory at addresses that stay put, shared by all graphs that are
+// recorded against it (DESIGN §6). For steps of any kind; it knows nothing of graphs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <reprise/device.h>
+
+namespace reprise {
+
+/// Where memory comes from. Implementations stack: a pool takes its segments from a resource, and a
+/// limit, statistics or a planned failure is a resource round another one.
+class MemoryResource {
+ public:
+  virtual ~MemoryResource() = default;
+  /// Aligned to 256 bytes. Throws OutOfMemory (nothing changed), or CaptureError where memory may
+  /// not be taken now because the calling thread records.
+  virtual void* allocate(std::size_t bytes) = 0;
+  /// `bytes` as allocated. Never throws.
+  virtual void deallocate(void* data, std::size_t bytes) noexcept = 0;
+};
+
+/// One counter: bytes or a number of things.
+struct MemoryCounter {
+  std::uint64_t current = 0;
+  std::uint64_t peak = 0;
+  std::uint64_t allocated = 0;  ///< sum of all increases
+  std::uint64_t freed = 0;      ///< sum of all decreases
+};
+
+/// Names as PyTorch users know them.
+struct MemoryStatistics {
+  MemoryCounter allocation;            ///< blocks handed out
+  MemoryCounter allocated_bytes;       ///< in blocks handed out, rounded up as they were
+  MemoryCounter requested_bytes;       ///< the same as asked for
+  MemoryCounter segment;               ///< pieces taken from the upstream
+  MemoryCounter reserved_bytes;        ///< bytes taken from the upstream
+  MemoryCounter inactive_split;        ///< free blocks that are part of a segment in use
+  MemoryCounter inactive_split_bytes;  ///< their bytes
+  /// Times the pool gave free segments back because it could not grow, and tried again.
+  std::uint64_t num_alloc_retries = 0;
+  std::uint64_t num_ooms = 0;  ///< requests that ended in OutOfMemory
+
+  /// 1 − peak allocated ÷ reserved now (DESIGN §6); 0 for an empty pool.
+  double fragmentation() const noexcept;
+};
+
+struct MemoryPoolOptions {
+  std::string name = "pool";
+  /// A segment is at least this large, unless `limit_bytes` leaves less; requests above it get a
+  /// segment of their own size.
+  std::size_t segment_bytes = std::size_t{2} << 20;
+  /// The most the pool will reserve; 0: no limit.
+  std::size_t limit_bytes = 0;
+};
+
+/// A stretch of a segment, for snapshots.
+struct BlockInfo {
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+  std::size_t requested_bytes = 0;  ///< 0 for a free block
+  bool allocated = false;
+  std::string label;  ///< owner; "" for a free block
+};
+struct SegmentInfo {
+  std::uintptr_t address = 0;
+  std::size_t bytes = 0;
+  std::vector<BlockInfo> blocks;  ///< in order of address; they cover the segment
+};
+
+class MemoryPool;
+
+/// Owns a block of a pool; gives it back when destroyed. Keeps the pool alive. Move-only.
+class PoolBlock {
+ public:
+  PoolBlock() = default;
+  PoolBlock(std::shared_ptr<MemoryPool> pool, void* data, std::size_t bytes,
+            std::uint64_t generation) noexcept;
+  ~PoolBlock();
+  PoolBlock(PoolBlock&& other) noexcept;
+  PoolBlock& operator=(PoolBlock&& other) noexcept;
+
+  explicit operator bool() const noexcept { return data_ != nullptr; }
+  void* data() const noexcept { return data_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+  /// Unique among the pool's blocks: a later block at the same address has another.
+  std::uint64_t generation() const noexcept { return generation_; }
+  MemoryView view() const noexcept { return {data_, bytes_, MemorySpace::device}; }
+
+ private:
+  void release() noexcept;
+
+  std::shared_ptr<MemoryPool> pool_;
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::uint64_t generation_ = 0;
+};
+
+/// Best fit over segments, neighbours coalesced, blocks rounded to 512 bytes. The same sequence of
+/// requests from the same state yields the same addresses: a warm-up pass makes room for the
+/// recording pass. A block given back may be handed out at once, so all work that uses the pool
+/// must be ordered on one lane (DESIGN §5). The bookkeeping itself is thread safe.
+///
+/// While the calling thread records, blocks are handed out from what is reserved; the pool refuses
+/// to grow with a CaptureError that names the pool, the missing bytes and the fix (warm up or
+/// reserve).
+class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
+ public:
+  /// Takes segments from the device, or from `upstream` where one is given.
+  static std::shared_ptr<MemoryPool> create(std::shared_ptr<Device> device,
+                                            MemoryPoolOptions options = {},
+                                            std::shared_ptr<MemoryResource> upstream = nullptr);
+  ~MemoryPool();
+  MemoryPool(const MemoryPool&) = delete;
+  MemoryPool& operator=(const MemoryPool&) = delete;
+
+  const std::string& name() const noexcept;
+  Device& device() const noexcept;
+
+  /// At least `bytes`, aligned to 512; zero bytes give a block of the smallest size. `label` names
+  /// the owner in snapshots. Throws OutOfMemory with what is reserved, in use and free.
+  PoolBlock allocate(std::size_t bytes, std::string_view label);
+  /// Makes sure that a single block of `bytes` could be handed out without growing.
+  void reserve(std::size_t bytes);
+  /// Gives wholly free segments back to the upstream; returns their bytes. Segments that a
+  /// recording has used stay for the pool's life: its graph replays in them after the blocks were
+  /// given back.
+  std::size_t trim();
+
+  MemoryStatistics statistics() const;
+  void reset_peaks();
+  std::vector<SegmentInfo> snapshot() const;
+
+ private:
+  friend class PoolBlock;
+  struct Impl;
+  explicit MemoryPool(std::unique_ptr<Impl> impl);
+  void give_back(void* data) noexcept;
+
+  std::unique_ptr<Impl> impl_;
+};
+
+/// The pool's statistics as a table of fixed width, with a heading that names it (diag/).
+std::string memory_summary(const MemoryPool& pool);
+
+}  // namespace reprise

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host device: streams on worker threads, memory of the process.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <reprise/host.h>
+
+#include "device/backend.h"
+#include "device/host/memory.h"
+#include "device/host/thread_pool.h"
+
+namespace reprise::host {
+
+class HostDevice final : public DeviceState {
+ public:
+  explicit HostDevice(const HostOptions& options);
+
+  MemoryInfo memory_info() const override { return memory_.info(); }
+  void* allocate(std::size_t bytes, MemorySpace space) override;
+  void free(void* data, std::size_t bytes, MemorySpace space) noexcept override;
+  std::shared_ptr<StreamState> create_stream(std::string name) override;
+  std::shared_ptr<StreamState> create_default_stream() override;
+  std::unique_ptr<EventState> create_event() override;
+
+  ThreadPool& pool() noexcept { return pool_; }
+
+ private:
+  Memory memory_;
+  ThreadPool pool_;
+};
+
+}  // namespace reprise::host

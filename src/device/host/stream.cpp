@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/host/stream.h"
+
+#include <fmt/format.h>
+
+#include "device/host/event.h"
+#include "device/host/graph.h"
+
+namespace reprise::host {
+
+HostStream::HostStream(DeviceState& owning, std::string stream_name) : queue_(owning, stream_name) {
+  name = std::move(stream_name);
+  owner = &owning;
+}
+
+bool HostStream::capturing_locked() {
+  if (capture_ != nullptr && capture_->ended.load()) {
+    capture_ = nullptr;
+    frontier_.clear();
+  }
+  if (capture_ == nullptr) return false;
+  // The public side has checked this; here it is certain, because the lock is held until the work
+  // has found its place.
+  if (capture_->thread != std::this_thread::get_id()) {
+    throw CaptureError(CaptureFault::wrong_thread,
+                       fmt::format("stream '{}' began to record on another thread while this call "
+                                   "was on its way; order the two threads",
+                                   name));
+  }
+  return true;
+}
+
+void HostStream::submit(Work work, NodeKind kind, std::string_view leaf) {
+  const std::lock_guard lock(mutex_);
+  if (capturing_locked()) {
+    capture_->append(std::move(work), kind, full_label(leaf), frontier_);
+    return;
+  }
+  Item item;
+  item.work = std::move(work);
+  queue_.push(std::move(item));
+}
+
+void HostStream::copy(MemoryView destination, MemoryView source) {
+  Work work;
+  work.kind = Work::Kind::copy;
+  work.destination = destination.data;
+  work.source = source.data;
+  work.bytes = source.bytes;
+  submit(std::move(work), NodeKind::copy, {});
+}
+
+void HostStream::fill(MemoryView destination, std::uint8_t value) {
+  Work work;
+  work.kind = Work::Kind::fill;
+  work.destination = destination.data;
+  work.value = value;
+  work.bytes = destination.bytes;
+  submit(std::move(work), NodeKind::fill, {});
+}
+
+void HostStream::enqueue(std::string_view label, Task task) {
+  Work work;
+  work.kind = Work::Kind::task;
+  work.task = std::move(task);
+  work.label = label;
+  submit(std::move(work), NodeKind::kernel, label);
+}
+
+void HostStream::record(EventState& event) {
+  auto& host_event = static_cast<HostEvent&>(event);
+  const std::lock_guard lock(mutex_);
+  if (capturing_locked()) {
+    host_event.record(capture_, frontier_);
+  } else {
+    host_event.record(queue_);
+  }
+}
+
+void HostStream::wait(const EventState& event) {
+  const HostEvent::Point point = static_cast<const HostEvent&>(event).point();
+  const std::lock_guard lock(mutex_);
+  const bool capturing = capturing_locked();
+  if (point.recording != nullptr) {
+    if (!capturing) {
+      capture_ = point.recording;
+      frontier_.clear();
+    }
+    capture_->merge(frontier_, point.frontier);
+    return;
+  }
+  // A stream's own earlier points are behind it by order.
+  if (point.progress == nullptr || point.progress == queue_.progress()) return;
+  Item item;
+  item.wait_for = point.progress;
+  item.wait_ticket = point.ticket;
+  queue_.push(std::move(item));
+}
+
+void HostStream::synchronize() {
+  queue_.wait_idle();
+  owner->require_usable();
+}
+
+bool HostStream::query() {
+  const bool idle = queue_.idle();
+  owner->require_usable();
+  return idle;
+}
+
+void HostStream::begin_capture(std::shared_ptr<LiveRecording>) {
+  const std::lock_guard lock(mutex_);
+  capture_ = std::make_shared<Recording>();
+  frontier_.clear();
+}
+
+std::shared_ptr<RecordedGraph> HostStream::end_capture() {
+  const std::lock_guard lock(mutex_);
+  const std::shared_ptr<Recording> ended = std::move(capture_);
+  frontier_.clear();
+  ended->ended = true;
+  return std::make_shared<HostGraph>(ended->program());
+}
+
+void HostStream::discard_capture() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (capture_ != nullptr) capture_->ended = true;
+  capture_ = nullptr;
+  frontier_.clear();
+}
+
+std::size_t HostStream::captured_nodes() const {
+  const std::lock_guard lock(mutex_);
+  return capture_ == nullptr ? 0 : capture_->size();
+}
+
+}  // namespace reprise::host

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stream on the host: a queue with a worker thread, or, while it is captured, a recording.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "device/host/queue.h"
+#include "device/host/recording.h"
+
+namespace reprise::host {
+
+class HostStream final : public StreamState {
+ public:
+  HostStream(DeviceState& owning, std::string stream_name);
+
+  void copy(MemoryView destination, MemoryView source) override;
+  void fill(MemoryView destination, std::uint8_t value) override;
+  void record(EventState& event) override;
+  void wait(const EventState& event) override;
+  void synchronize() override;
+  bool query() override;
+  void begin_capture(std::shared_ptr<LiveRecording> recording) override;
+  std::shared_ptr<RecordedGraph> end_capture() override;
+  void discard_capture() noexcept override;
+  std::size_t captured_nodes() const override;
+
+  void enqueue(std::string_view label, Task task);
+  Queue& queue() noexcept { return queue_; }
+
+ private:
+  bool capturing_locked();
+  void submit(Work work, NodeKind kind, std::string_view leaf);
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<Recording> capture_;  // may have ended: then it no longer counts
+  Frontier frontier_;
+  Queue queue_;
+};
+
+}  // namespace reprise::host

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/signature.h"
+
+#include <string_view>
+
+namespace reprise {
+namespace {
+
+// 64-bit FNV-1a: the same on every machine, so that signatures may be written to disk.
+class Hash {
+ public:
+  void add(std::uint64_t value) noexcept {
+    for (int byte = 0; byte < 8; ++byte) add_byte(static_cast<unsigned char>(value >> (8 * byte)));
+  }
+  void add(std::string_view text) noexcept {
+    add(text.size());
+    for (const char letter : text) add_byte(static_cast<unsigned char>(letter));
+  }
+  std::uint64_t value() const noexcept { return value_; }
+
+ private:
+  void add_byte(unsigned char byte) noexcept {
+    value_ ^= byte;
+    value_ *= 0x100000001b3ULL;
+  }
+  std::uint64_t value_ = 0xcbf29ce484222325ULL;
+};
+
+}  // namespace
+
+std::uint64_t structural_signature(std::span<const NodeInfo> nodes) noexcept {
+  Hash hash;
+  hash.add(nodes.size());
+  for (const NodeInfo& node : nodes) {
+    hash.add(static_cast<std::uint64_t>(node.kind));
+    hash.add(node.function);
+    hash.add(node.attributes);
+    hash.add(node.dependencies.size());
+    for (const std::uint32_t dependency : node.dependencies) hash.add(dependency);
+  }
+  return hash.value();
+}
+
+}  // namespace reprise
