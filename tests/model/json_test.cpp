@@ -52,7 +52,7 @@ TEST(Json, MessagesNameFileFieldAndValue) {
             "x.json: field 'r' must be an integer from 1 to 99, found 64.0; correct the file");
   EXPECT_EQ(fault_of([&] { root.at("o").at("z"); }),
             "x.json: field 'o.z' is missing; add it to the file");
-  EXPECT_EQ(fault_of([&] { root.at("n"); }), "x.json: field 'n' is null; add it to the file");
+  EXPECT_EQ(fault_of([&] { root.at("n"); }), "x.json: field 'n' is null; give it a value");
   EXPECT_EQ(fault_of([&] { root.items(); }),
             "x.json: the document must be an array, found an object; correct the file");
 }

@@ -5,7 +5,6 @@
 
 #include <reprise/error.h>
 
-#include "core/half.h"
 #include "model/support/tiny_model.h"
 #include "support/golden.h"
 
@@ -132,12 +131,20 @@ TEST(ModelSource, TensorsThatProveAnotherConfigAreRefused) {
   }
 }
 
-TEST(ModelSource, NormsMayDifferInTypeAndMatricesMayNot) {
+TEST(ModelSource, NormsAndBiasesMayDifferInTypeAndMatricesMayNot) {
   TinyModel model;
-  // Same bytes: an F32 vector of 8 cannot become F16 without a new shape, so tell it by a matrix.
-  model.edit_header(R"("model.layers.0.mlp.up_proj.weight":{"dtype":"F32","shape":[12,8])",
-                    R"("model.layers.0.mlp.up_proj.weight":{"dtype":"BF16","shape":[24,8])");
-  EXPECT_NE(open_fault(model.folder().string()).find("[24, 8]"), std::string::npos);
+  model.write_weights([](const ExpectedTensor& each) {
+    return each.role == TensorRole::matrix ? DType::bf16 : DType::f32;
+  });
+  const ModelSource source = open_model(model.folder().string());
+  EXPECT_EQ(source.dtype(), DType::bf16);
+  EXPECT_EQ(source.tensors->layers[0].input_norm.dtype, DType::f32);
+
+  const std::string odd = "model.layers.0.mlp.up_proj.weight";
+  model.write_weights(
+      [&](const ExpectedTensor& each) { return each.name == odd ? DType::f16 : DType::bf16; });
+  const std::string fault = open_fault(model.folder().string());
+  EXPECT_NE(fault.find("'" + odd + "' is f16"), std::string::npos) << fault;
 }
 
 TEST(ModelSource, RandomPresets) {
@@ -154,7 +161,7 @@ TEST(ModelSource, RandomPresets) {
 
 TEST(ModelSource, RandomFromAConfigFileOrItsFolder) {
   const TinyModel model;
-  for (const std::string what : {model.file("config.json").string(), model.folder().string()}) {
+  for (const std::string& what : {model.file("config.json").string(), model.folder().string()}) {
     const ModelSource source = open_model("random:" + what);
     EXPECT_TRUE(source.random);
     EXPECT_FALSE(source.tensors);

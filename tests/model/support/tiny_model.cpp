@@ -9,7 +9,6 @@
 
 #include "core/text.h"
 #include "model/safetensors.h"
-#include "model/weights.h"
 
 namespace reprise::test {
 namespace {
@@ -110,6 +109,18 @@ void TinyModel::edit_header(const std::string& from, const std::string& to) {
   if (at == std::string::npos) throw std::runtime_error("header has no " + from);
   header.replace(at, from.size(), to);
   write_bytes(file("model.safetensors"), safetensors_bytes(header, bytes.substr(8 + length)));
+}
+
+void TinyModel::write_weights(const std::function<DType(const ExpectedTensor&)>& dtype_of) {
+  std::vector<HostTensor> tensors;
+  for (const ExpectedTensor& each : expected_tensors(parse_config(to_json(config_), "tiny"))) {
+    HostTensor tensor{each.name, dtype_of(each), each.shape, nullptr, nullptr};
+    auto zeros = std::make_shared<std::vector<std::int64_t>>(tensor.bytes() / 8 + 1);
+    tensor.data = zeros->data();
+    tensor.owner = std::move(zeros);
+    tensors.push_back(std::move(tensor));
+  }
+  write_safetensors(file("model.safetensors"), tensors);
 }
 
 void TinyModel::shard() {

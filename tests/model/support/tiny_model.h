@@ -3,9 +3,12 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+
+#include "model/weights.h"
 
 namespace reprise::test {
 
@@ -46,6 +49,8 @@ class TinyModel {
   void remove_field(const std::string& field);
   /// Replaces the first `from` in the header of model.safetensors; throws if it is not there.
   void edit_header(const std::string& from, const std::string& to);
+  /// Writes model.safetensors anew, each tensor in the type that `dtype_of` gives; all zero.
+  void write_weights(const std::function<DType(const ExpectedTensor&)>& dtype_of);
   /// Splits the weights into two shards with an index; the first holds model.embed_tokens.weight.
   void shard();
 
