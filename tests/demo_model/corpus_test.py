@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
-from demo_model import corpus  # noqa: E402
+from demo_model import DemoModelError, corpus  # noqa: E402
 
 
 class Clean(unittest.TestCase):
@@ -51,12 +51,12 @@ class Split(unittest.TestCase):
         self.assertTrue(held_out.startswith("Paragraph"))
 
     def test_no_blank_line(self):
-        with self.assertRaises(ValueError):
+        with self.assertRaises(DemoModelError):
             corpus.split_raw("one line")
 
     def test_empty_folder_names_itself(self):
         with tempfile.TemporaryDirectory() as folder:
-            with self.assertRaisesRegex(ValueError, "no \\*.txt files"):
+            with self.assertRaisesRegex(DemoModelError, "no \\*.txt files"):
                 corpus.read_corpus(Path(folder))
 
 

@@ -13,6 +13,8 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
+from demo_model import DemoModelError
+
 HELD_OUT_SHARE = 0.05
 VALIDATION_SHARE = 0.02
 PARAGRAPH_BREAK = "\n\n"
@@ -51,7 +53,7 @@ def split_raw(text: str) -> tuple[str, str, str]:
 def _cut_before(text: str, share: float) -> int:
     at = text.rfind("\n\n", 0, int(len(text) * share))
     if at < 0:
-        raise ValueError("a book without a blank line in its training part cannot be split")
+        raise DemoModelError("a book without a blank line in its training part cannot be split")
     return at + 2
 
 
@@ -100,13 +102,13 @@ def normalise(text: str) -> str:
 
 
 def read_book(path: Path) -> Book:
-    """One text file to a Book. Raises ValueError when a part of it comes out empty."""
+    """One text file to a Book. Raises DemoModelError when a part of it comes out empty."""
     raw = path.read_text(encoding="utf-8")
     play = is_play(normalise(raw))
     parts = [clean(normalise(part), play, opening=i == 0) for i, part in enumerate(split_raw(raw))]
     for label, part in zip(("training", "validation", "held-out"), parts):
         if not part:
-            raise ValueError(f"{path}: nothing is left of its {label} part; is it a plain-text book?")
+            raise DemoModelError(f"{path}: nothing is left of its {label} part; is it a plain-text book?")
     return Book(path.stem, *parts)
 
 
@@ -114,7 +116,7 @@ def read_corpus(folder: Path) -> list[Book]:
     """Every *.txt of `folder`, in order of name."""
     paths = sorted(folder.glob("*.txt"))
     if not paths:
-        raise ValueError(f"{folder}: no *.txt files; give the folder that holds the books with --corpus")
+        raise DemoModelError(f"{folder}: no *.txt files; give the folder that holds the books with --corpus")
     return [read_book(path) for path in paths]
 
 
