@@ -93,6 +93,7 @@ def train_all(recipes: list[Recipe], books: list[Book], options: argparse.Namesp
 def main(arguments: list[str]) -> int:
     options = parse(arguments)
     torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.backends.cuda.enable_cudnn_sdp(False)  # its backward pass is not deterministic
     torch.utils.deterministic.fill_uninitialized_memory = False
     try:
         books = corpus.read_corpus(options.corpus) if options.corpus else []

@@ -21,9 +21,9 @@ class Recipe:
     intermediate: int = 768
     context: int = 1024
     dropout: float = 0.2
-    weight_decay: float = 0.1
+    weight_decay: float = 1.5  # strong, because the text is read dozens of times
     learning_rate: float = 2e-3
-    epochs: int = 30
+    epochs: int = 36
     tokens_per_step: int = 16384
     warm_up: float = 0.04  # share of the schedule
     average: float = 0.998  # decay of the moving average of the weights, which is what is kept
@@ -56,8 +56,8 @@ class Recipe:
 
 RECIPES = {r.name: r for r in (
     Recipe("deep"),
-    Recipe("wide", hidden=384, layers=4, intermediate=1024, vocabulary=3072),
-    Recipe("small", layers=5),
+    Recipe("deep-decay", weight_decay=3.0),
+    Recipe("wide", hidden=384, layers=4, intermediate=1024, vocabulary=3072, weight_decay=2.0),
 )}
 
 

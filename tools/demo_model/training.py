@@ -17,7 +17,9 @@ from demo_model.network import Network
 from demo_model.recipe import Recipe
 from demo_model.tokenizer import BOS_ID, EOS_ID, Encoded
 
-EVALUATIONS = 40  # over a whole schedule
+EVALUATIONS = 24  # over a whole schedule
+TIMED_STEPS = (20, 70)  # between these the speed is measured, to fit the schedule into the time
+EVALUATION_COST = 1.15  # of the time that the steps alone take
 SCORING_ROWS = 16
 CLIP = 1.0
 BETAS = (0.9, 0.98)
@@ -64,7 +66,7 @@ class Windows:
 
 
 def scoring_windows(encoded: Encoded, context: int) -> list[tuple[Tensor, int]]:
-    """Windows of at most context + 1 tokens over each passage, with how many of their first targets are scored already.
+    """Windows of at most context + 1 tokens over each passage, and how many of their first targets are scored already.
 
     A window overlaps half of the one before, so every token but a passage's first has at least context / 2 before it.
     """
@@ -85,7 +87,7 @@ def scoring_windows(encoded: Encoded, context: int) -> list[tuple[Tensor, int]]:
 @torch.no_grad()
 def bits(logits_of: Callable[[Tensor], Tensor], encoded: Encoded, context: int, device: torch.device) -> float:
     """Bits to predict every token of the passages but BOS (given) and EOS (no text)."""
-    total = 0.0
+    total, scored_tokens = 0.0, 0
     windows = scoring_windows(encoded, context)
     for at in range(0, len(windows), SCORING_ROWS):
         rows = windows[at:at + SCORING_ROWS]
@@ -100,6 +102,9 @@ def bits(logits_of: Callable[[Tensor], Tensor], encoded: Encoded, context: int, 
         keep &= targets != EOS_ID
         losses = F.cross_entropy(logits_of(batch[:, :-1]).float().flatten(0, 1), targets.flatten(), reduction="none")
         total += float(losses[keep.flatten()].double().sum())
+        scored_tokens += int(keep.sum())
+    if scored_tokens != sum(1 for token in encoded.ids if token not in (BOS_ID, EOS_ID)):
+        raise AssertionError("the scoring windows do not cover each token once")
     return total / math.log(2)
 
 
@@ -119,7 +124,10 @@ def rate(recipe: Recipe, progress: float) -> float:
 
 
 class Trainer:
-    """One run. `seconds` bounds it: the schedule then ends early but whole, and the run says so."""
+    """One run, bounded by `seconds`: where the machine is too slow for the whole schedule, a shorter one is taken.
+
+    The clock decides nothing else, so on a machine that is fast enough a run depends on its seed alone.
+    """
 
     def __init__(self, recipe: Recipe, train: Encoded, validation: Encoded, validation_characters: int,
                  device: torch.device, seconds: float, compiled: bool):
@@ -133,29 +141,48 @@ class Trainer:
         self._optimizer = make_optimizer(self._network, recipe, fused=device.type == "cuda")
         self._windows = Windows(train, device, recipe.seed)
         self._steps = recipe.epochs * (len(train.ids) // recipe.tokens_per_step)
+        if len(train.ids) < 2 * recipe.tokens_per_step:
+            raise DemoModelError(f"the corpus has {len(train.ids)} training tokens; bring at least"
+                                 f" {2 * recipe.tokens_per_step}, or lower tokens_per_step")
+        self._begun = self._timed_from = time.monotonic()
         self._best: tuple[float, int, dict[str, Tensor]] = (math.inf, 0, {})
 
     def run(self) -> Result:
-        begun = time.monotonic()
-        every, step, stale, losses = max(1, self._steps // EVALUATIONS), 0, 0, []
+        step, stale, losses = 0, 0, []
+        length = self._recipe.context
         while True:
-            length = self._recipe.context
             for inputs, targets in self._windows.epoch(length, self._recipe.tokens_per_step // length):
-                elapsed = time.monotonic() - begun
-                progress = max(step / self._steps, elapsed / self._seconds)
-                losses.append(self._step(inputs, targets, progress, step))
+                losses.append(self._step(inputs, targets, step))
                 step += 1
-                if step % every and progress < 1.0 and step < self._steps:
+                self._fit_schedule(step)
+                done = step >= self._steps
+                if step % max(1, self._steps // EVALUATIONS) and not done:
                     continue
                 stale = 0 if self._evaluate(step) else stale + 1
-                self._report(step, losses, progress, time.monotonic() - begun)
+                self._report(step, losses)
                 losses = []
-                if progress >= 1.0 or step >= self._steps or stale >= self._recipe.patience:
-                    return self._finish(step, time.monotonic() - begun)
+                late = time.monotonic() - self._begun > self._seconds
+                if done or late or stale >= self._recipe.patience:
+                    return self._finish(step, late and not done)
 
-    def _step(self, inputs: Tensor, targets: Tensor, progress: float, step: int) -> Tensor:
+    def _fit_schedule(self, step: int) -> None:
+        if step not in TIMED_STEPS:
+            return
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
+        now = time.monotonic()
+        if step == TIMED_STEPS[0]:
+            self._timed_from = now
+            return
+        per_step = EVALUATION_COST * (now - self._timed_from) / (TIMED_STEPS[1] - TIMED_STEPS[0])
+        possible = step + int((self._seconds - (now - self._begun)) / per_step)
+        if possible < self._steps:
+            print(f"{self._recipe.name}: {self._steps} steps do not fit; taking {possible}", flush=True)
+            self._steps = max(possible, step + 1)
+
+    def _step(self, inputs: Tensor, targets: Tensor, step: int) -> Tensor:
         for group in self._optimizer.param_groups:
-            group["lr"] = rate(self._recipe, progress)
+            group["lr"] = rate(self._recipe, step / self._steps)
         self._network.train()
         with torch.autocast(self._device.type, dtype=torch.bfloat16):
             logits = self._step_network(inputs)
@@ -179,16 +206,15 @@ class Trainer:
         self._best = (self._latest, step, weights)
         return True
 
-    def _report(self, step: int, losses: list[Tensor], progress: float, elapsed: float) -> None:
+    def _report(self, step: int, losses: list[Tensor]) -> None:
         loss = float(torch.stack(losses).mean())
         print(f"{self._recipe.name}: step {step}/{self._steps}  loss {loss:.4f}  validation {self._latest:.4f} bpc"
-              f"  best {self._best[0]:.4f} at {self._best[1]}  lr {rate(self._recipe, progress):.2e}  {elapsed:.1f} s",
-              flush=True)
+              f"  best {self._best[0]:.4f} at {self._best[1]}  {time.monotonic() - self._begun:.1f} s", flush=True)
 
-    def _finish(self, step: int, elapsed: float) -> Result:
+    def _finish(self, step: int, late: bool) -> Result:
         best, best_step, weights = self._best
         if not weights:
             raise DemoModelError(f"{self._recipe.name}: no evaluation gave a number; lower learning_rate")
-        if elapsed >= self._seconds:
-            print(f"{self._recipe.name}: cut short by its share of --minutes at step {step}", flush=True)
-        return Result(self._recipe, weights, best, best_step, self._steps, elapsed)
+        if late:
+            print(f"{self._recipe.name}: stopped at step {step}, its share of --minutes being over", flush=True)
+        return Result(self._recipe, weights, best, best_step, self._steps, time.monotonic() - self._begun)
