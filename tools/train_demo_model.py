@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes and judges the demo model (models/demo). Needs PyTorch, tokenizers, safetensors and transformers.
 
-    train_demo_model.py --corpus DIR                    train the recipes, keep the best, write models/demo
+    train_demo_model.py --corpus DIR                    train, and write models/demo
     train_demo_model.py --corpus DIR --eval             bits per character on the held-out text, and six samples
     train_demo_model.py --write-greedy FILE.json        a greedy reference for the engine's tests
 """
@@ -10,21 +10,18 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from pathlib import Path
 
-os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # asked for by deterministic matrix products
+import torch
+from tokenizers import Tokenizer
 
-import torch  # noqa: E402
-from tokenizers import Tokenizer  # noqa: E402
-
-from demo_model import DemoModelError, corpus, evaluate, export, tokenizer as bpe  # noqa: E402
-from demo_model.corpus import Book  # noqa: E402
-from demo_model.recipe import RECIPES, Recipe, override  # noqa: E402
-from demo_model.tokenizer import Encoded  # noqa: E402
-from demo_model.training import Result, Trainer  # noqa: E402
+from demo_model import DemoModelError, corpus, evaluate, export, tokenizer as bpe
+from demo_model.corpus import Book
+from demo_model.recipe import DEFAULT_RECIPE, RECIPES, Recipe, override
+from demo_model.tokenizer import Encoded
+from demo_model.training import Result, Trainer
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -35,7 +32,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--model", type=Path, default=ROOT / "models" / "demo", help="the model's folder")
     parser.add_argument("--eval", action="store_true", help="judge --model instead of training")
     parser.add_argument("--write-greedy", type=Path, metavar="FILE", help="write the greedy reference of --model")
-    parser.add_argument("--recipe", action="append", choices=list(RECIPES), help="train this one only (repeatable)")
+    parser.add_argument("--recipe", action="append", choices=list(RECIPES),
+                        help=f"what to train (repeatable: the best is kept; default {DEFAULT_RECIPE})")
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help="change the recipes")
     parser.add_argument("--minutes", type=float, default=9.0, help="wall-clock limit of all training (default 9)")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -92,16 +90,13 @@ def train_all(recipes: list[Recipe], books: list[Book], options: argparse.Namesp
 
 def main(arguments: list[str]) -> int:
     options = parse(arguments)
-    torch.use_deterministic_algorithms(True, warn_only=True)
-    torch.backends.cuda.enable_cudnn_sdp(False)  # its backward pass is not deterministic
-    torch.utils.deterministic.fill_uninitialized_memory = False
     try:
         books = corpus.read_corpus(options.corpus) if options.corpus else []
         if options.eval:
             evaluate.print_bits(options.model, books, torch.device(options.device))
             evaluate.print_samples(options.model)
         elif not options.write_greedy:
-            recipes = [override(RECIPES[name], options.set) for name in options.recipe or RECIPES]
+            recipes = [override(RECIPES[name], options.set) for name in options.recipe or [DEFAULT_RECIPE]]
             for recipe in recipes:
                 recipe.check()
             train_all(recipes, books, options)

@@ -23,7 +23,7 @@ class Recipe:
     dropout: float = 0.2
     weight_decay: float = 1.5  # strong, because the text is read dozens of times
     learning_rate: float = 2e-3
-    epochs: int = 36
+    epochs: int = 30
     tokens_per_step: int = 16384
     warm_up: float = 0.04  # share of the schedule
     average: float = 0.998  # decay of the moving average of the weights, which is what is kept
@@ -54,6 +54,7 @@ class Recipe:
             raise DemoModelError(f"{self.name} has {self.parameters} parameters: make it 3 to 8 million")
 
 
+DEFAULT_RECIPE = "deep"
 RECIPES = {r.name: r for r in (
     Recipe("deep"),
     Recipe("deep-decay", weight_decay=3.0),

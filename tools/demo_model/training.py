@@ -126,7 +126,8 @@ def rate(recipe: Recipe, progress: float) -> float:
 class Trainer:
     """One run, bounded by `seconds`: where the machine is too slow for the whole schedule, a shorter one is taken.
 
-    The clock decides nothing else, so on a machine that is fast enough a run depends on its seed alone.
+    The clock decides nothing else. The seed fixes first weights, batches and dropout, but not the last bits of a run:
+    the backward pass of fused attention adds in no fixed order.
     """
 
     def __init__(self, recipe: Recipe, train: Encoded, validation: Encoded, validation_characters: int,
