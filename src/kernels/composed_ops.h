@@ -42,9 +42,21 @@ class ComposedOps : public Ops {
   std::unique_ptr<Primitives> primitives_;
 };
 
+/// How the reference stores what it computes, so that it can stand in for a device that stores
+/// activations and cache in 16 bits.
+struct ReferenceOptions {
+  DType activation = DType::f32;
+  DType cache = DType::f32;
+};
 /// Host primitives. The reference is the oracle: plain loops, float64 accumulation, one thread.
-std::unique_ptr<Primitives> make_reference_primitives(Device& device);
+std::unique_ptr<Primitives> make_reference_primitives(Device& device,
+                                                      ReferenceOptions options = {});
+
+/// Instruction sets the vectorised primitives are built for; `best` is the widest of the CPU.
+enum class SimdLevel : std::uint8_t { scalar, avx2, avx512, best };
+bool simd_level_usable(SimdLevel level) noexcept;
 /// Vectorised with run-time dispatch and threaded; one order of summation for any number of rows.
-std::unique_ptr<Primitives> make_simd_primitives(Device& device);
+/// Throws UsageError for a level the CPU does not have.
+std::unique_ptr<Primitives> make_simd_primitives(Device& device, SimdLevel level = SimdLevel::best);
 
 }  // namespace reprise

@@ -217,7 +217,9 @@ class Ops {
   virtual void run(const Plan& plan, const SelectArgs& args, Stream& stream) = 0;
 };
 
-/// The operations for `device`: on the host the vectorised ones.
+/// The operations for `device`: on the host the vectorised ones. The device must outlive them.
 std::unique_ptr<Ops> make_ops(Device& device);
+/// Those of a CUDA device; throws DeviceError in a build without CUDA.
+std::unique_ptr<Ops> make_cuda_ops(Device& device);
 
 }  // namespace reprise

@@ -2,6 +2,10 @@
 // The small operations that the block operations are composed of by default
 // (kernels/composed_ops.h). A device implements these first and is complete; then it overrides the
 // blocks it fuses. All calls enqueue on `stream`, decide nothing at run time and allocate nothing.
+//
+// Padding rows (at and above *row_count, where it is given) touch no memory but their own rows of
+// the outputs, and these become zero: no table, position or token of theirs is trusted. `alive`
+// matters to `select` only.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +20,17 @@ struct RmsNormArgs {
   const float* input = nullptr;  ///< [rows, width]
   const Weight* weight = nullptr;
   float eps = 0;
-  void* out = nullptr;  ///< activation type [rows, width]
+  void* out = nullptr;  ///< [rows, width]
+  DType out_dtype = DType::f32;
   int rows = 0;
   int width = 0;
 };
 
 /// out = input · weightᵀ + bias, or out += … where `accumulate` is set (then out is f32).
 struct MatmulArgs {
-  const void* input = nullptr;  ///< activation type [rows, weight.cols]
+  const char* label = "matmul";  ///< of the node; static storage
+  const void* input = nullptr;   ///< [rows, weight.cols]
+  DType input_dtype = DType::f32;
   const Weight* weight = nullptr;
   const Weight* bias = nullptr;  ///< null: none
   void* out = nullptr;           ///< [rows, weight.rows]
@@ -32,20 +39,25 @@ struct MatmulArgs {
   int rows = 0;
 };
 
-/// Rotates q and k by position, writes q out and k, v into the cache.
+/// Rotates q and k by position, writes q out and k, v into the cache. Works on the rows
+/// [first_row, first_row + rows) of the batch; `qkv` and `q` begin at the first of them.
 struct RotateAppendArgs {
   BatchInputs batch;
   const float* qkv = nullptr;  ///< [rows, (heads + 2 kv_heads) head_dim]
-  void* q = nullptr;           ///< activation type [rows, heads head_dim]
+  void* q = nullptr;           ///< [rows, heads head_dim]
+  DType q_dtype = DType::f32;
   CacheLayer cache;
   HeadGeometry geometry;
   const float* rope = nullptr;
+  std::int64_t rope_positions = 0;
+  int first_row = 0;
   int rows = 0;
 };
 
 struct SiluMulArgs {
   const float* gate_up = nullptr;  ///< [rows, 2 width]: gate, then up
-  void* out = nullptr;             ///< activation type [rows, width]
+  void* out = nullptr;             ///< [rows, width]
+  DType out_dtype = DType::f32;
   int rows = 0;
   int width = 0;
 };

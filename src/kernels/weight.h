@@ -23,7 +23,7 @@ enum class WeightUse : std::uint8_t {
 /// One tensor of the checkpoint inside a weight.
 struct WeightPart {
   const void* data = nullptr;
-  std::int64_t rows = 0;
+  std::int64_t rows = 0;  ///< for vectors, its length
 };
 
 /// Tensors with equal columns stacked by rows (q, k, v; gate, up); most have one part. Shared by
@@ -42,8 +42,8 @@ struct Weight {
 
 /// A tensor that is made on the device from a seed instead of read (core/random_weights.h).
 struct RandomPart {
-  std::string name;  ///< the checkpoint's name for it; gives each tensor its own seed
-  std::int64_t rows = 0;
+  std::string name;       ///< the checkpoint's name for it; gives each tensor its own seed
+  std::int64_t rows = 0;  ///< its elements are rows · cols; for vectors cols is 1
 };
 
 }  // namespace reprise
