@@ -18,6 +18,8 @@ namespace reprise {
 struct RunnerOptions {
   int rows = 1;      ///< of every per-row binding
   int warm_ups = 1;  ///< eager runs before recording; at least 1
+  /// Compare eager and replay bitwise after recording; a difference is an Error and disables.
+  bool self_test = true;
   /// Where scratch memory comes from; null: a pool of the runner's own.
   std::shared_ptr<MemoryPool> memory;
 };

@@ -43,8 +43,9 @@ struct MemoryStatistics {
   MemoryCounter reserved_bytes;        ///< bytes taken from the upstream
   MemoryCounter inactive_split;        ///< free blocks that are part of a segment in use
   MemoryCounter inactive_split_bytes;  ///< their bytes
+  /// Times the pool gave free segments back because it could not grow, and tried again.
   std::uint64_t num_alloc_retries = 0;
-  std::uint64_t num_ooms = 0;
+  std::uint64_t num_ooms = 0;  ///< requests that ended in OutOfMemory
 
   /// 1 − peak allocated ÷ reserved now (DESIGN §6); 0 for an empty pool.
   double fragmentation() const noexcept;
@@ -52,7 +53,8 @@ struct MemoryStatistics {
 
 struct MemoryPoolOptions {
   std::string name = "pool";
-  /// A segment is at least this large; requests above it get a segment of their own size.
+  /// A segment is at least this large, unless `limit_bytes` leaves less; requests above it get a
+  /// segment of their own size.
   std::size_t segment_bytes = std::size_t{2} << 20;
   /// The most the pool will reserve; 0: no limit.
   std::size_t limit_bytes = 0;
@@ -126,7 +128,9 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   PoolBlock allocate(std::size_t bytes, std::string_view label);
   /// Makes sure that a single block of `bytes` could be handed out without growing.
   void reserve(std::size_t bytes);
-  /// Gives wholly free segments back to the upstream; returns their bytes.
+  /// Gives wholly free segments back to the upstream; returns their bytes. Segments that a
+  /// recording has used stay for the pool's life: its graph replays in them after the blocks were
+  /// given back.
   std::size_t trim();
 
   MemoryStatistics statistics() const;

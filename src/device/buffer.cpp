@@ -82,9 +82,10 @@ void Buffer::to_host(Stream& stream, std::span<std::byte> out) const {
   StreamState& target = stream.state();
   target.owner->require_usable();
   require_same_device(state, target, "Buffer::to_host");
-  checks::refuse_wait(target, "Buffer::to_host",
-                      fmt::format("buffer '{}' by {}", state.label, checks::describe(target)),
-                      "read it after the recorded function, when a replay has run");
+  checks::refuse_wait(
+      target, "Buffer::to_host",
+      [&] { return fmt::format("buffer '{}' by {}", state.label, checks::describe(target)); },
+      "read it after the recorded function, when a replay has run");
   if (out.size() > state.bytes) {
     throw UsageError(fmt::format("Buffer::to_host: buffer '{}' has {} bytes, {} were asked for",
                                  state.label, state.bytes, out.size()));
@@ -100,9 +101,10 @@ void Buffer::from_host(Stream& stream, std::span<const std::byte> in) {
   StreamState& target = stream.state();
   target.owner->require_usable();
   require_same_device(state, target, "Buffer::from_host");
-  checks::refuse_wait(target, "Buffer::from_host",
-                      fmt::format("buffer '{}' by {}", state.label, checks::describe(target)),
-                      "fill it before recording, or record a copy from a pinned buffer");
+  checks::refuse_wait(
+      target, "Buffer::from_host",
+      [&] { return fmt::format("buffer '{}' by {}", state.label, checks::describe(target)); },
+      "fill it before recording, or record a copy from a pinned buffer");
   if (in.size() > state.bytes) {
     throw UsageError(fmt::format("Buffer::from_host: buffer '{}' has {} bytes, {} were given",
                                  state.label, state.bytes, in.size()));

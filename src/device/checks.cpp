@@ -55,24 +55,18 @@ std::shared_ptr<LiveRecording> admit_work(StreamState& stream, std::string_view 
   return nullptr;
 }
 
-void refuse_on_recording_thread(const DeviceState& device, std::string_view call,
-                                std::string_view target, std::string_view fix) {
-  const auto mine = own_recording(device);
-  if (mine == nullptr) return;
-  fail(device, CaptureFault::refused, refusal(*mine, call, target, fix));
+bool records_here(const DeviceState& device) noexcept { return own_recording(device) != nullptr; }
+
+void refuse_own(const DeviceState& device, std::string_view call, std::string_view target,
+                std::string_view fix) {
+  fail(device, CaptureFault::refused, refusal(*own_recording(device), call, target, fix));
 }
 
-void refuse_if_recording(StreamState& stream, std::string_view call, std::string_view target,
-                         std::string_view fix) {
+void refuse_stream(const StreamState& stream, std::string_view call, std::string_view target,
+                   std::string_view fix) {
   const auto recording = stream.recording();
   if (recording == nullptr) return;
   fail(*stream.owner, CaptureFault::refused, refusal(*recording, call, target, fix));
-}
-
-void refuse_wait(StreamState& stream, std::string_view call, std::string_view target,
-                 std::string_view fix) {
-  refuse_if_recording(stream, call, target, fix);
-  refuse_on_recording_thread(*stream.owner, call, target, fix);
 }
 
 void refuse_captured_event(const EventState& event, std::string_view call) {

@@ -26,16 +26,39 @@ std::string describe(const StreamState& stream);
 /// work on a recording stream, or the recording thread's work on the default stream.
 std::shared_ptr<LiveRecording> admit_work(StreamState& stream, std::string_view call);
 
+/// True where the calling thread records on the device. No lock, no allocation where nobody
+/// records.
+bool records_here(const DeviceState& device) noexcept;
+[[noreturn]] void refuse_own(const DeviceState& device, std::string_view call,
+                             std::string_view target, std::string_view fix);
+
+/// Does nothing if the stream's recording has just ended.
+void refuse_stream(const StreamState& stream, std::string_view call, std::string_view target,
+                   std::string_view fix);
+
+// In the next three `target` is called for what the message names, only if there is a message: they
+// stand on the replay path, which builds no string.
+
 /// Refuses a call that the recording thread may not make anywhere on the device.
+template <class Target>
 void refuse_on_recording_thread(const DeviceState& device, std::string_view call,
-                                std::string_view target, std::string_view fix);
-/// Refuses, from any thread, a call that may not be made on a stream that records; and, on a thread
-/// that records, the same call on any other stream.
-void refuse_wait(StreamState& stream, std::string_view call, std::string_view target,
-                 std::string_view fix);
+                                const Target& target, std::string_view fix) {
+  if (records_here(device)) refuse_own(device, call, target(), fix);
+}
 /// Refuses, from any thread, a call that may not be made on a stream that records.
-void refuse_if_recording(StreamState& stream, std::string_view call, std::string_view target,
-                         std::string_view fix);
+template <class Target>
+void refuse_if_recording(const StreamState& stream, std::string_view call, const Target& target,
+                         std::string_view fix) {
+  if (stream.recording() != nullptr) refuse_stream(stream, call, target(), fix);
+}
+/// Both of them.
+template <class Target>
+void refuse_wait(const StreamState& stream, std::string_view call, const Target& target,
+                 std::string_view fix) {
+  refuse_if_recording(stream, call, target, fix);
+  refuse_on_recording_thread(*stream.owner, call, target, fix);
+}
+
 /// Refuses to ask about an event that lives only in a recording.
 void refuse_captured_event(const EventState& event, std::string_view call);
 

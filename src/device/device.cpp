@@ -15,7 +15,8 @@ Buffer make_buffer(Device& device, std::size_t bytes, MemorySpace space, std::st
   DeviceState& state = device.state();
   state.require_usable();
   checks::refuse_on_recording_thread(
-      state, call, fmt::format("buffer '{}' of {} bytes ({})", label, bytes, state.label()),
+      state, call,
+      [&] { return fmt::format("buffer '{}' of {} bytes ({})", label, bytes, state.label()); },
       "allocate before recording");
   auto buffer = std::make_unique<BufferState>();
   buffer->device = device.shared_from_this();
@@ -97,8 +98,9 @@ Event Device::create_event() {
 
 void Device::synchronize() {
   state_->require_usable();
-  checks::refuse_on_recording_thread(*state_, "Device::synchronize", "device " + label(),
-                                     "move the call out of the recorded function");
+  checks::refuse_on_recording_thread(
+      *state_, "Device::synchronize", [&] { return "device " + label(); },
+      "move the call out of the recorded function");
   for (const auto& stream : state_->live_streams()) {
     if (stream->recording() == nullptr) stream->synchronize();
   }

@@ -111,9 +111,9 @@ void Event::synchronize() {
   DeviceState& device = state_->device->state();
   device.require_usable();
   checks::refuse_captured_event(*state_, "Event::synchronize");
-  checks::refuse_on_recording_thread(device, "Event::synchronize",
-                                     "an event (" + device.label() + ")",
-                                     "move the call out of the recorded function");
+  checks::refuse_on_recording_thread(
+      device, "Event::synchronize", [&] { return "an event (" + device.label() + ")"; },
+      "move the call out of the recorded function");
   if (state_->mark().recorded) state_->synchronize();
 }
 
@@ -121,8 +121,9 @@ bool Event::query() {
   DeviceState& device = state_->device->state();
   device.require_usable();
   checks::refuse_captured_event(*state_, "Event::query");
-  checks::refuse_on_recording_thread(device, "Event::query", "an event (" + device.label() + ")",
-                                     "move the call out of the recorded function");
+  checks::refuse_on_recording_thread(
+      device, "Event::query", [&] { return "an event (" + device.label() + ")"; },
+      "move the call out of the recorded function");
   return !state_->mark().recorded || state_->query();
 }
 

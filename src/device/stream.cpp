@@ -68,8 +68,9 @@ void Stream::copy(MemoryView destination, MemoryView source) {
       destination.space == MemorySpace::pageable || source.space == MemorySpace::pageable;
   state_->owner->require_usable();
   if (blocking) {
-    checks::refuse_wait(*state_, "Stream::copy with pageable memory", checks::describe(*state_),
-                        "copy from or to a pinned buffer (Device::allocate_pinned)");
+    checks::refuse_wait(
+        *state_, "Stream::copy with pageable memory", [&] { return checks::describe(*state_); },
+        "copy from or to a pinned buffer (Device::allocate_pinned)");
   }
   const auto recording = checks::admit_work(*state_, kCall);
   require_memory(destination, "destination", kCall);
@@ -97,13 +98,15 @@ void Stream::fill(MemoryView destination, std::uint8_t value) {
 
 void Stream::synchronize() {
   state_->owner->require_usable();
-  checks::refuse_wait(*state_, "Stream::synchronize", checks::describe(*state_), kMoveOut);
+  checks::refuse_wait(
+      *state_, "Stream::synchronize", [&] { return checks::describe(*state_); }, kMoveOut);
   state_->synchronize();
 }
 
 bool Stream::query() {
   state_->owner->require_usable();
-  checks::refuse_wait(*state_, "Stream::query", checks::describe(*state_), kMoveOut);
+  checks::refuse_wait(
+      *state_, "Stream::query", [&] { return checks::describe(*state_); }, kMoveOut);
   return state_->query();
 }
 

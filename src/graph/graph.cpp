@@ -30,9 +30,9 @@ std::uint64_t Graph::signature() const noexcept { return signature_; }
 
 GraphExec Graph::instantiate() const {
   device_->state().require_usable();
-  checks::refuse_on_recording_thread(device_->state(), "Graph::instantiate",
-                                     "device " + device_->label(),
-                                     "instantiate after the recorded function");
+  checks::refuse_on_recording_thread(
+      device_->state(), "Graph::instantiate", [&] { return "device " + device_->label(); },
+      "instantiate after the recorded function");
   return GraphExec(device_, recorded_->instantiate(), signature_);
 }
 

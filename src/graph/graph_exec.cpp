@@ -17,11 +17,8 @@ void admit_launch(const std::shared_ptr<Device>& device, Stream& stream, std::st
     throw UsageError(fmt::format("{} on {}: the graph was recorded on another device object", call,
                                  checks::describe(state)));
   }
-  // Asked first, because building the texts for a refusal allocates.
-  if (stream.recording()) {
-    checks::refuse_if_recording(state, call, checks::describe(state),
-                                "launch after the recorded function");
-  }
+  checks::refuse_if_recording(
+      state, call, [&] { return checks::describe(state); }, "launch after the recorded function");
   checks::admit_work(state, call);
 }
 

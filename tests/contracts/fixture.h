@@ -38,11 +38,14 @@ class RecordingTest : public ::testing::Test {
   static constexpr std::size_t kCount = 64;
 
   /// A buffer of kCount floats, each `value`.
-  Buffer floats(float value, std::string_view label = "x") {
+  Buffer floats_on(Stream& stream, float value, std::string_view label = "x") {
     Buffer buffer = device_->allocate(kCount * sizeof(float), label);
     const std::vector<float> values(kCount, value);
-    buffer.from_host(main_, std::as_bytes(std::span(values)));
+    buffer.from_host(stream, std::as_bytes(std::span(values)));
     return buffer;
+  }
+  Buffer floats(float value, std::string_view label = "x") {
+    return floats_on(main_, value, label);
   }
   /// The first element, after checking that all are the same; waits for `stream`.
   float value_of(const Buffer& buffer, Stream& stream) {
@@ -91,6 +94,10 @@ class RecordingTest : public ::testing::Test {
     exec.launch(stream);
     EXPECT_EQ(value_of(probe, stream), 12);
   }
+
+  std::size_t free_bytes() const { return device_->memory_info().free; }
+  /// Larger than the steps in which any device gives and takes back memory.
+  Buffer big_buffer() { return device_->allocate(std::size_t{16} << 20, "big"); }
 
   std::unique_ptr<Kit> kit_ = make_kit();
   std::shared_ptr<Device> device_ = kit_->open();

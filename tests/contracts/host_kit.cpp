@@ -14,7 +14,10 @@ namespace {
 
 class HostKit final : public Kit {
  public:
-  std::shared_ptr<Device> open() override { return Device::open("host"); }
+  // Limited, so that what other processes take does not show in the free memory.
+  std::shared_ptr<Device> open() override {
+    return host::open({.memory_limit = std::size_t{256} << 20});
+  }
 
   void add(Stream& stream, float* x, std::size_t n, float c, std::string_view label) override {
     host::enqueue(stream, label, [=] {

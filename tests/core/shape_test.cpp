@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <reprise/shape.h>
-
 #include <gtest/gtest.h>
+
+#include <reprise/shape.h>
 
 namespace reprise {
 namespace {

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# The door: each target is a script of scripts/, which can be read and run by itself.
+# CUDA=1 builds with the CUDA backend, CUDA=0 without; unset, it is built where there is a GPU.
+# JOBS=N limits what runs at once (default: all processors).
+SHELL := /bin/bash
+.NOTPARALLEL:
+export CUDA JOBS
+unexport MAKEFLAGS MFLAGS
+
+.PHONY: help build demo test check format bare-check ci clean
+
+help: ## Show this list
+	@echo "Reprise: what make can do"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+	@echo "CUDA=1 builds with the CUDA backend, CUDA=0 without (default: where there is a GPU). JOBS=N limits jobs."
+
+build: ## Install what is missing and build all; the program is build/reprise
+	@scripts/build.sh
+
+demo: ## Build the program, generate text with the bundled model, compare eager and recorded
+	@scripts/demo.sh
+
+test: ## Build all and run every test that needs no GPU
+	@scripts/test.sh
+
+check: ## Static checks: format, ranks, sizes, licence lines, links, headers alone
+	@scripts/check.sh
+
+format: ## Reformat the sources in place
+	@tools/check_format.sh --fix
+
+bare-check: ## Run make demo and make test in a fresh Debian 12 (needs root)
+	@scripts/bare_check.sh
+
+ci: ## Everything CI runs
+	@.ci/run
+
+clean: ## Remove what was built
+	rm -rf build build-*

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# Finds a CUDA toolkit, never installs one. Sets REPRISE_HAVE_CUDA. The driver library is never linked:
+# a program that needs libcuda.so.1 to start would not start on a machine without a driver.
+set(REPRISE_HAVE_CUDA OFF)
+set(REPRISE_CUDA_BACKEND_DIR ${PROJECT_SOURCE_DIR}/src/device/cuda)
+if(REPRISE_CUDA STREQUAL "OFF")
+  return()
+endif()
+if(NOT IS_DIRECTORY ${REPRISE_CUDA_BACKEND_DIR})
+  if(REPRISE_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "REPRISE_CUDA=ON, but this tree has no CUDA backend (src/device/cuda). "
+                        "Use REPRISE_CUDA=OFF (make: CUDA=0).")
+  endif()
+  return()
+endif()
+
+if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  find_program(REPRISE_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
+  if(REPRISE_NVCC)
+    # Through the environment: check_language() probes only while CMAKE_CUDA_COMPILER is unset, and a
+    # broken nvcc would otherwise end the configuration instead of AUTO falling back.
+    set(ENV{CUDACXX} "${REPRISE_NVCC}")
+  endif()
+endif()
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 90a-real CACHE STRING "CUDA architectures to compile for")
+endif()
+include(CheckLanguage)
+check_language(CUDA)
+if(CMAKE_CUDA_COMPILER)
+  if(REPRISE_CCACHE)
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${REPRISE_CCACHE})
+  endif()
+  enable_language(CUDA)
+  find_package(CUDAToolkit 12.4)
+  if(CUDAToolkit_FOUND AND TARGET CUDA::cublasLt)
+    set(REPRISE_HAVE_CUDA ON)
+  endif()
+endif()
+if(REPRISE_CUDA STREQUAL "ON" AND NOT REPRISE_HAVE_CUDA)
+  message(FATAL_ERROR "REPRISE_CUDA=ON, but no usable nvcc >= 12.4 with cuBLASLt was found. Install NVIDIA's "
+                      "toolkit and set CUDA_HOME, or build for the host: REPRISE_CUDA=OFF (make: CUDA=0).")
+endif()
+message(STATUS "CUDA backend: ${REPRISE_HAVE_CUDA}")
+
+if(REPRISE_HAVE_CUDA)
+  # CMake before 3.25.2 knows no CUDA20 dialect for nvcc and would refuse it: teach it.
+  if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+  endif()
+  set(CMAKE_CUDA_STANDARD 20)
+  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+  set(CMAKE_CUDA_EXTENSIONS OFF)
+endif()
+
+# What a target with files under */cuda/ needs. CCCL's headers are on nvcc's own path, not on g++'s.
+function(target_uses_cuda target)
+  target_link_libraries(${target} PRIVATE CUDA::cudart_static CUDA::cublasLt)
+  foreach(dir ${CUDAToolkit_INCLUDE_DIRS})
+    if(IS_DIRECTORY ${dir}/cccl)
+      target_include_directories(${target} SYSTEM PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${dir}/cccl>)
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES CUDA_SEPARABLE_COMPILATION OFF)
+endfunction()

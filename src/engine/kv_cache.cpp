@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/kv_cache.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace reprise {
+
+Sequence::~Sequence() { release(); }
+
+Sequence::Sequence(Sequence&& other) noexcept
+    : cache_(other.cache_),
+      pages_(std::exchange(other.pages_, {})),
+      length_(std::exchange(other.length_, 0)) {}
+
+Sequence& Sequence::operator=(Sequence&& other) noexcept {
+  if (this != &other) {
+    release();
+    cache_ = other.cache_;
+    pages_ = std::exchange(other.pages_, {});
+    length_ = std::exchange(other.length_, 0);
+  }
+  return *this;
+}
+
+void Sequence::release() noexcept {
+  for (const std::int32_t page : pages_) cache_->pages().free(page);
+  pages_.clear();
+}
+
+void Sequence::reserve(std::int64_t tokens) {
+  const auto needed = static_cast<std::size_t>(KvCache::pages_for(tokens));
+  if (needed <= pages_.size()) return;
+  const auto missing = static_cast<std::int64_t>(needed - pages_.size());
+  if (missing > cache_->pages().available()) {
+    throw OutOfMemory(
+        fmt::format("the KV cache has {} pages free, a sequence of {} tokens needs {} more; end "
+                    "other sequences "
+                    "or make the cache larger",
+                    cache_->pages().available(), tokens, missing));
+  }
+  pages_.reserve(needed);
+  while (pages_.size() < needed) pages_.push_back(*cache_->pages().allocate());
+}
+
+KvCache::KvCache(Device& device, const ModelConfig& config, DType dtype, std::int32_t pages)
+    : dtype_(dtype), pages_(pages) {
+  const auto element = static_cast<std::int64_t>(size_of(dtype));
+  const std::int64_t token = config.kv_size() * element;  // of keys or of values, in one layer
+  bytes_per_token_ = 2 * config.layers * token;
+  const auto part = static_cast<std::size_t>(token) * kPageTokens * static_cast<std::size_t>(pages);
+  const auto stride = (part + 255) / 256 * 256;
+  buffer_ = device.allocate(stride * 2 * static_cast<std::size_t>(config.layers), "KV cache");
+  auto* const base = static_cast<std::byte*>(buffer_.data());
+  for (std::int64_t layer = 0; layer < config.layers; ++layer) {
+    const auto first = static_cast<std::size_t>(2 * layer) * stride;
+    layers_.push_back({.keys = base + first, .values = base + first + stride, .dtype = dtype});
+  }
+}
+
+}  // namespace reprise

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <reprise/graph_runner.h>
+
+#include "graph/named_inputs.h"
+#include "graph/self_test.h"
+#include "graph/state_saver.h"
+#include "graph/step_harness.h"
+
+namespace reprise {
+
+struct GraphRunner::Impl {
+  Impl(std::shared_ptr<Device> device, Step step, const RunnerOptions& runner_options)
+      : options(runner_options),
+        harness(std::move(device), std::move(step), runner_options.rows, runner_options.memory) {
+    if (options.warm_ups < 1) throw UsageError("a runner needs at least 1 warm-up run");
+  }
+
+  const std::string& name() const { return harness.step().name; }
+  void capture(std::span<const Input> inputs);
+  void bind_all(std::span<const Input> inputs);
+  void record_and_test(StateSaver& states);
+  void require_recorded(std::string_view call) const;
+  void load(std::span<const Input> inputs, Stream& stream);
+  void replay(Stream& stream, std::span<const Input> inputs);
+  void reset();
+
+  RunnerOptions options;
+  StepHarness harness;
+  RunState state = RunState::cold;
+  std::string reason;
+  std::optional<RecordedStep> recorded;
+};
+
+void GraphRunner::Impl::bind_all(std::span<const Input> inputs) {
+  for (const Input& input : inputs) {
+    const BindingKind kind = harness.table().entry(input.slot).binding.kind;
+    if (kind == BindingKind::bound || kind == BindingKind::state) {
+      harness.table().bind(input.slot, input.value);
+    }
+  }
+  harness.require_bound();
+}
+
+void GraphRunner::Impl::capture(std::span<const Input> inputs) {
+  if (state != RunState::cold) {
+    throw UsageError(fmt::format("runner '{}' is {}; call reset() before a second capture", name(),
+                                 to_string(state)));
+  }
+  Stream& stream = harness.lane().stream();
+  harness.lane().order(stream);
+  try {
+    bind_all(inputs);
+    harness.forget_runs();
+    harness.load(inputs, options.rows, options.rows, stream);
+    StateSaver states(harness, stream);
+    for (int i = 0; i < options.warm_ups; ++i) {
+      harness.reload(stream);
+      states.restore(stream);
+      harness.call(StepPhase::warm_up, options.rows, stream);
+    }
+    stream.synchronize();
+    states.restore(stream);
+    harness.reload(stream);
+    record_and_test(states);
+    stream.synchronize();
+  } catch (...) {
+    if (state != RunState::disabled) reset();
+    throw;
+  }
+}
+
+void GraphRunner::Impl::record_and_test(StateSaver& states) {
+  state = RunState::recording;
+  recorded.emplace(harness.record(options.rows));
+  if (options.self_test && !harness.step().undeclared_state) {
+    if (const auto difference = self_test(harness, *recorded, options.rows, states)) {
+      state = RunState::disabled;
+      reason = *difference;
+      throw Error(
+          fmt::format("runner '{}': {}; the step must enqueue all its work on the context's "
+                      "stream and write what it reads",
+                      name(), reason));
+    }
+  }
+  state = RunState::recorded;
+}
+
+void GraphRunner::Impl::require_recorded(std::string_view call) const {
+  if (state == RunState::recorded) return;
+  throw UsageError(fmt::format(
+      "{} of runner '{}' is refused: it is {}{}{}; {}", call, name(), to_string(state),
+      reason.empty() ? "" : ": ", reason,
+      state == RunState::cold ? "call capture() first" : "call reset() and capture() again"));
+}
+
+void GraphRunner::Impl::load(std::span<const Input> inputs, Stream& stream) {
+  try {
+    harness.lane().order(stream);
+    harness.load(inputs, options.rows, options.rows, stream);
+  } catch (const BoundBufferMoved& moved) {
+    state = RunState::stale;
+    reason = moved.what();
+    throw;
+  }
+}
+
+void GraphRunner::Impl::replay(Stream& stream, std::span<const Input> inputs) {
+  require_recorded("replay()");
+  load(inputs, stream);
+  recorded->exec.launch(stream);
+  harness.finish_run(options.rows);
+}
+
+void GraphRunner::Impl::reset() {
+  recorded.reset();
+  harness.table().unbind_all();
+  harness.forget_runs();
+  state = RunState::cold;
+  reason.clear();
+}
+
+GraphRunner::GraphRunner(std::shared_ptr<Device> device, Step step, RunnerOptions options)
+    : impl_(std::make_unique<Impl>(std::move(device), std::move(step), options)) {}
+GraphRunner::~GraphRunner() = default;
+GraphRunner::GraphRunner(GraphRunner&&) noexcept = default;
+GraphRunner& GraphRunner::operator=(GraphRunner&&) noexcept = default;
+
+void GraphRunner::capture(std::initializer_list<NamedInput> inputs) {
+  capture(ResolvedInputs(impl_->harness.table(), inputs).span());
+}
+
+void GraphRunner::capture(std::span<const Input> inputs) {
+  const Lane::Entry entry(impl_->harness.lane(), "GraphRunner::capture");
+  impl_->capture(inputs);
+}
+
+void GraphRunner::replay(std::initializer_list<NamedInput> inputs) {
+  replay(ResolvedInputs(impl_->harness.table(), inputs).span());
+}
+
+void GraphRunner::replay(std::span<const Input> inputs) {
+  replay(impl_->harness.lane().stream(), inputs);
+}
+
+void GraphRunner::replay(Stream& stream, std::span<const Input> inputs) {
+  const Lane::Entry entry(impl_->harness.lane(), "GraphRunner::replay");
+  impl_->replay(stream, inputs);
+}
+
+void GraphRunner::run_eager(std::initializer_list<NamedInput> inputs) {
+  const Lane::Entry entry(impl_->harness.lane(), "GraphRunner::run_eager");
+  impl_->require_recorded("run_eager()");
+  Stream& stream = impl_->harness.lane().stream();
+  impl_->load(ResolvedInputs(impl_->harness.table(), inputs).span(), stream);
+  impl_->harness.call(StepPhase::eager, impl_->options.rows, stream);
+  impl_->harness.finish_run(impl_->options.rows);
+}
+
+void GraphRunner::reset() {
+  const Lane::Entry entry(impl_->harness.lane(), "GraphRunner::reset");
+  impl_->reset();
+}
+
+RunState GraphRunner::state() const noexcept {
+  return impl_->harness.device().lost() ? RunState::lost : impl_->state;
+}
+const std::string& GraphRunner::reason() const noexcept { return impl_->reason; }
+Slot GraphRunner::slot(std::string_view name) const { return impl_->harness.table().slot(name); }
+OutputView GraphRunner::output(std::string_view name) const {
+  return impl_->harness.output(slot(name));
+}
+
+void GraphRunner::read(const OutputView& output, std::span<std::byte> out) {
+  const Lane::Entry entry(impl_->harness.lane(), "GraphRunner::read");
+  impl_->harness.read(output, out);
+}
+
+const Graph& GraphRunner::graph() const {
+  impl_->require_recorded("graph()");
+  return impl_->recorded->graph;
+}
+
+Stream& GraphRunner::stream() noexcept { return impl_->harness.lane().stream(); }
+const std::shared_ptr<MemoryPool>& GraphRunner::memory() const noexcept {
+  return impl_->harness.memory();
+}
+
+}  // namespace reprise

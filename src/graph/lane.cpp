@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/lane.h"
+
+#include <fmt/format.h>
+
+#include <reprise/error.h>
+
+#include "device/backend.h"
+
+namespace reprise {
+
+Lane::Lane(Device& device, const std::string& name)
+    : name_(name), stream_(device.create_stream(name)), fence_(device.create_event()) {}
+
+Lane::Entry::Entry(Lane& lane, std::string_view call) : lane_(lane) {
+  if (lane_.entered_.test_and_set(std::memory_order_acquire)) {
+    throw UsageError(
+        fmt::format("{} of '{}' was called while another call is inside; it is one lane: call it "
+                    "from one thread "
+                    "at a time, or make a second one for concurrency",
+                    call, lane_.name_));
+  }
+}
+
+Lane::Entry::~Entry() { lane_.entered_.clear(std::memory_order_release); }
+
+void Lane::order(Stream& stream) {
+  if (last_ == stream.shared_state()) return;
+  if (last_) {
+    if (last_->recording()) {
+      throw UsageError(fmt::format(
+          "'{}' last ran on stream '{}', which is recording now; end that recording first", name_,
+          last_->name));
+    }
+    // The fence is recorded when the stream changes, not on every run: it covers all earlier work.
+    last_->record(fence_.state());
+    fence_.state().set_mark({.recorded = true, .recording = nullptr, .clock = {}});
+    stream.wait(fence_);
+  }
+  last_ = stream.shared_state();
+}
+
+}  // namespace reprise

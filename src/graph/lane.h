@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// One lane (DESIGN §5): all runs of a runner or pool are ordered, on whatever streams they are put,
+// and only one thread is inside at a time.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <reprise/device.h>
+
+namespace reprise {
+
+class Lane {
+ public:
+  Lane(Device& device, const std::string& name);
+
+  /// Held while a call is inside; the second thread gets a UsageError instead of waiting, because
+  /// two threads in one lane is a mistake that waiting would hide.
+  class Entry {
+   public:
+    Entry(Lane& lane, std::string_view call);
+    ~Entry();
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+
+   private:
+    Lane& lane_;
+  };
+
+  /// Makes later work on `stream` wait for the lane's work so far, wherever it runs.
+  void order(Stream& stream);
+  Stream& stream() noexcept { return stream_; }
+
+ private:
+  std::string name_;
+  Stream stream_;
+  Event fence_;
+  std::shared_ptr<StreamState> last_;
+  std::atomic_flag entered_ = ATOMIC_FLAG_INIT;
+};
+
+}  // namespace reprise

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Saves a step's state tensors so that warm-up, recording and self-test leave no trace in them.
+#pragma once
+
+#include <vector>
+
+#include <reprise/device.h>
+
+#include "graph/step_harness.h"
+
+namespace reprise {
+
+class StateSaver {
+ public:
+  /// Enqueues a copy of every state tensor into memory of its own. The destructor does not restore:
+  /// restoring can fail, so it is a call.
+  StateSaver(StepHarness& harness, Stream& stream);
+  /// Enqueues the way back.
+  void restore(Stream& stream);
+
+ private:
+  struct Saved {
+    MemoryView original;
+    Buffer copy;
+  };
+  std::vector<Saved> saved_;
+};
+
+}  // namespace reprise

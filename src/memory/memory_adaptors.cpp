@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <reprise/error.h>
+#include <reprise/memory_adaptors.h>
+
+#include "core/bytes.h"
+#include "memory/accounting.h"
+
+namespace reprise {
+namespace {
+
+std::shared_ptr<MemoryResource> required(std::shared_ptr<MemoryResource> upstream,
+                                         std::string_view adaptor) {
+  if (upstream != nullptr) return upstream;
+  throw UsageError(fmt::format("{} was given no upstream; pass the resource to wrap", adaptor));
+}
+
+}  // namespace
+
+LimitResource::LimitResource(std::shared_ptr<MemoryResource> upstream, std::size_t limit_bytes)
+    : upstream_(required(std::move(upstream), "LimitResource")), limit_bytes_(limit_bytes) {}
+
+void* LimitResource::allocate(std::size_t bytes) {
+  // Held throughout, so that two threads cannot pass the check for the same room.
+  const std::lock_guard lock(mutex_);
+  if (bytes > limit_bytes_ - outstanding_) {
+    throw OutOfMemory(fmt::format("{} ({} bytes) on top of {} would pass the limit of {}",
+                                  format_bytes(bytes), bytes, format_bytes(outstanding_),
+                                  format_bytes(limit_bytes_)));
+  }
+  void* const data = upstream_->allocate(bytes);
+  outstanding_ += bytes;
+  return data;
+}
+
+void LimitResource::deallocate(void* data, std::size_t bytes) noexcept {
+  upstream_->deallocate(data, bytes);
+  const std::lock_guard lock(mutex_);
+  outstanding_ -= bytes;
+}
+
+std::size_t LimitResource::outstanding_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return outstanding_;
+}
+
+StatisticsResource::StatisticsResource(std::shared_ptr<MemoryResource> upstream)
+    : upstream_(required(std::move(upstream), "StatisticsResource")) {}
+
+void* StatisticsResource::allocate(std::size_t bytes) {
+  void* const data = upstream_->allocate(bytes);
+  const std::lock_guard lock(mutex_);
+  increase(allocations_, 1);
+  increase(bytes_, bytes);
+  return data;
+}
+
+void StatisticsResource::deallocate(void* data, std::size_t bytes) noexcept {
+  upstream_->deallocate(data, bytes);
+  const std::lock_guard lock(mutex_);
+  decrease(allocations_, 1);
+  decrease(bytes_, bytes);
+}
+
+MemoryCounter StatisticsResource::allocations() const {
+  const std::lock_guard lock(mutex_);
+  return allocations_;
+}
+
+MemoryCounter StatisticsResource::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
+FailingResource::FailingResource(std::shared_ptr<MemoryResource> upstream, Plan plan,
+                                 std::uint64_t n)
+    : upstream_(required(std::move(upstream), "FailingResource")), plan_(plan), n_(n) {}
+
+void* FailingResource::allocate(std::size_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++attempts_;
+    const bool fails = n_ != 0 && (plan_ == Plan::nth ? attempts_ == n_ : attempts_ % n_ == 0);
+    if (fails) {
+      ++failures_;
+      throw OutOfMemory(
+          fmt::format("allocation {} ({} bytes) was planned to fail", attempts_, bytes));
+    }
+  }
+  return upstream_->allocate(bytes);
+}
+
+void FailingResource::deallocate(void* data, std::size_t bytes) noexcept {
+  upstream_->deallocate(data, bytes);
+}
+
+std::uint64_t FailingResource::attempts() const {
+  const std::lock_guard lock(mutex_);
+  return attempts_;
+}
+
+std::uint64_t FailingResource::failures() const {
+  const std::lock_guard lock(mutex_);
+  return failures_;
+}
+
+}  // namespace reprise
