@@ -101,7 +101,7 @@ class Device : public std::enable_shared_from_this<Device> {
 /// memory; while a recording is live on the device, freeing is put off until that has ended.
 class Buffer {
  public:
-  Buffer() = default;
+  Buffer() noexcept;
   explicit Buffer(std::unique_ptr<BufferState> state);
   ~Buffer();
   Buffer(Buffer&&) noexcept;

@@ -43,6 +43,7 @@ Buffer::~Buffer() {
   recordings::run_or_defer(properties.kind, properties.ordinal, [state] { free_now(*state); });
 }
 
+Buffer::Buffer() noexcept = default;
 Buffer::Buffer(Buffer&&) noexcept = default;
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
