@@ -113,7 +113,8 @@ void read_sizes(const JsonValue& root, const Family& family, ModelConfig& out) {
   out.head_dim = head_dim ? head_dim->integer(1, kMaxWidth) : out.hidden_size / out.heads;
   if (out.head_dim % 2 != 0) {
     if (head_dim) throw head_dim->error("an even number");
-    throw heads.error(fmt::format("such that hidden_size divided by it is even, not {}", out.head_dim));
+    throw heads.error(
+        fmt::format("such that hidden_size divided by it is even, not {}", out.head_dim));
   }
   if (out.query_size() > kMaxWidth) {
     throw heads.error(

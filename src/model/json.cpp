@@ -129,7 +129,7 @@ std::string describe(const JsonNode& node) {
     case Kind::real:
       return printable(node.text, 40);
     case Kind::string:
-      return "\"" + printable(node.text, 60) + "\"";
+      return fmt::format("\"{}\"", printable(node.text, 60));
     case Kind::array:
       return fmt::format("an array of {}", node.items.size());
     case Kind::object:
@@ -187,9 +187,9 @@ JsonValue JsonValue::at(std::string_view key) const {
   const JsonNode* node = member(key);
   if (node != nullptr && node->kind != Kind::null) return child(*node, key);
   const std::string path = path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
-  throw ModelError(fmt::format("{}: field {} is {}", document_->name, in_quotes(path),
-                               node == nullptr ? "missing; add it to the file"
-                                               : "null; give it a value"));
+  throw ModelError(
+      fmt::format("{}: field {} is {}", document_->name, in_quotes(path),
+                  node == nullptr ? "missing; add it to the file" : "null; give it a value"));
 }
 
 std::vector<std::pair<std::string, JsonValue>> JsonValue::members() const {

@@ -60,6 +60,7 @@ TEST(Allocation, AReplayWithItsCopiesAndEventsAllocatesNothing) {
     stream.synchronize();
   };
   for (int i = 0; i < 50; ++i) round();
+  allocations = 0;
   counting = true;
   for (int i = 0; i < 200; ++i) round();
   counting = false;

@@ -9,7 +9,8 @@
 namespace reprise::testing {
 namespace {
 
-/// A cache of shuffled pages and rows at random positions of their own sequences.
+/// A cache of shuffled pages, and rows at random positions of their own sequences or, as in a
+/// prefill, at consecutive positions of two.
 struct Scene {
   static constexpr int kPagesPerSequence = 6;
 
@@ -20,9 +21,11 @@ struct Scene {
     tables.resize(static_cast<std::size_t>(page_count) - 1);
     std::iota(tables.begin(), tables.end(), 1);
     std::shuffle(tables.begin(), tables.end(), world.random());
+    const int half = (rows + 1) / 2;
+    const int start = world.between(0, 96 - half);
     for (int row = 0; row < rows; ++row) {
-      sequences.push_back(prefill ? row % 2 : row);
-      positions.push_back(prefill ? std::min(row / 2, 95) : world.between(0, 95));
+      sequences.push_back(prefill ? row / half : row);
+      positions.push_back(prefill ? start + row % half : world.between(0, 95));
     }
     const auto elements = static_cast<std::size_t>(page_count * kPageTokens * entry);
     keys = world.normal(elements);

@@ -136,12 +136,12 @@ int fuzz(const TinyModel& model, const std::string& name, std::size_t begin, std
 
 TEST(ModelFuzz, Config) {
   const TinyModel model;
-  EXPECT_GT(fuzz(model, "config.json", 0, std::string::npos, 1, 2000), 1000);
+  EXPECT_GT(fuzz(model, "config.json", 0, std::string::npos, 1, 1000), 500);
 }
 
 TEST(ModelFuzz, GenerationConfig) {
   const TinyModel model;
-  EXPECT_GT(fuzz(model, "generation_config.json", 0, std::string::npos, 2, 500), 200);
+  EXPECT_GT(fuzz(model, "generation_config.json", 0, std::string::npos, 2, 300), 100);
 }
 
 TEST(ModelFuzz, SafetensorsHeader) {
@@ -151,18 +151,18 @@ TEST(ModelFuzz, SafetensorsHeader) {
   for (std::size_t i = 0; i < 8; ++i) {
     length |= static_cast<std::size_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
   }
-  EXPECT_GT(fuzz(model, "model.safetensors", 8, length, 3, 2000), 1500);
+  EXPECT_GT(fuzz(model, "model.safetensors", 8, length, 3, 1500), 1000);
 }
 
 TEST(ModelFuzz, SafetensorsBytes) {
   const TinyModel model;
-  EXPECT_GT(fuzz(model, "model.safetensors", 0, std::string::npos, 4, 500), 100);
+  EXPECT_GT(fuzz(model, "model.safetensors", 0, std::string::npos, 4, 300), 50);
 }
 
 TEST(ModelFuzz, Index) {
   TinyModel model;
   model.shard();
-  EXPECT_GT(fuzz(model, "model.safetensors.index.json", 0, std::string::npos, 5, 1000), 500);
+  EXPECT_GT(fuzz(model, "model.safetensors.index.json", 0, std::string::npos, 5, 600), 300);
 }
 
 }  // namespace

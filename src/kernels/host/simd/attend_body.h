@@ -113,36 +113,69 @@ inline void chunk_values(const float* weights, const float* const* values, int c
   V::store_some(out + d, sum, rest);
 }
 
-/// Heads [first_head, first_head + heads) of the group.
-void attend_heads(const AttendTask& task, int first_head, int heads) {
-  Softmax states[kHeadBlock];
-  const float* q = task.q + first_head * task.head_dim;
-  float* out = task.out + first_head * task.head_dim;
-  for (int h = 0; h < heads; ++h) states[h] = {-INFINITY, 0};
-  for (int i = 0; i < heads * task.head_dim; ++i) out[i] = 0;
-
-  alignas(64) float scores[kChunk];
+/// One chunk of a sequence's entries: where they lie.
+struct Chunk {
+  int begin;  ///< a multiple of kChunk
+  int end;
   const float* keys[kChunk];
   const float* values[kChunk];
-  for (int entry = task.first; entry <= task.position;) {
-    const int cut = (entry / kChunk + 1) * kChunk;
-    const int end = cut < task.position + 1 ? cut : task.position + 1;
-    const int count = end - entry;
-    for (int j = 0; j < count; ++j, ++entry) {
-      const std::int64_t slot =
-          std::int64_t{task.pages[entry / kPageTokens]} * kPageTokens + entry % kPageTokens;
-      keys[j] = task.keys + slot * task.entry_stride;
-      values[j] = task.values + slot * task.entry_stride;
-    }
-    for (int h = 0; h < heads; ++h) {
-      chunk_scores(q + h * task.head_dim, keys, count, task.head_dim, task.scale, scores);
-      const float factor = chunk_weights(states[h], scores);
-      chunk_values(scores, values, count, factor, task.head_dim, out + h * task.head_dim);
+};
+
+inline void find_entries(const AttendTask& task, int end, Chunk& chunk) {
+  const int cut = chunk.begin + kChunk;
+  chunk.end = cut < end ? cut : end;
+  for (int j = 0; j < chunk.end - chunk.begin; ++j) {
+    const int entry = chunk.begin + j;
+    const std::int64_t slot =
+        std::int64_t{task.pages[entry / kPageTokens]} * kPageTokens + entry % kPageTokens;
+    chunk.keys[j] = task.keys + slot * task.entry_stride;
+    chunk.values[j] = task.values + slot * task.entry_stride;
+  }
+}
+
+inline int first_seen(const AttendTask& task, int position) {
+  return task.window == 0 || position < task.window ? 0 : position + 1 - task.window;
+}
+
+/// What the row at `position` sees of the chunk, for heads [first, first + heads) of the group.
+void attend_chunk(const AttendTask& task, const Chunk& chunk, int row, int first, int heads,
+                  Softmax* states) {
+  const int position = task.position + row;
+  const int seen = first_seen(task, position);
+  const int begin = seen > chunk.begin ? seen - chunk.begin : 0;
+  const int end = (position + 1 < chunk.end ? position + 1 : chunk.end) - chunk.begin;
+  if (begin >= end) return;
+  alignas(64) float scores[kChunk];
+  for (int h = 0; h < heads; ++h) {
+    const std::int64_t at = row * task.row_stride + std::int64_t{first + h} * task.head_dim;
+    chunk_scores(task.q + at, chunk.keys + begin, end - begin, task.head_dim, task.scale, scores);
+    const float factor = chunk_weights(states[h], scores);
+    chunk_values(scores, chunk.values + begin, end - begin, factor, task.head_dim, task.out + at);
+  }
+}
+
+void attend_heads(const AttendTask& task, int first, int heads) {
+  Softmax states[AttendTask::kMaxRows][kHeadBlock];
+  const int width = heads * task.head_dim;
+  for (int row = 0; row < task.rows; ++row) {
+    float* out = task.out + row * task.row_stride + first * task.head_dim;
+    for (int h = 0; h < heads; ++h) states[row][h] = {-INFINITY, 0};
+    for (int i = 0; i < width; ++i) out[i] = 0;
+  }
+  Chunk chunk;
+  chunk.begin = first_seen(task, task.position) / kChunk * kChunk;
+  for (; chunk.begin < task.position + task.rows; chunk.begin += kChunk) {
+    find_entries(task, task.position + task.rows, chunk);
+    for (int row = 0; row < task.rows; ++row) {
+      attend_chunk(task, chunk, row, first, heads, states[row]);
     }
   }
-  for (int h = 0; h < heads; ++h) {
-    const float factor = 1 / states[h].sum;
-    for (int i = 0; i < task.head_dim; ++i) out[h * task.head_dim + i] *= factor;
+  for (int row = 0; row < task.rows; ++row) {
+    float* out = task.out + row * task.row_stride + first * task.head_dim;
+    for (int h = 0; h < heads; ++h) {
+      const float factor = 1 / states[row][h].sum;
+      for (int i = 0; i < task.head_dim; ++i) out[h * task.head_dim + i] *= factor;
+    }
   }
 }
 

@@ -25,18 +25,23 @@ struct MatmulTask {
   int rows = 0;
 };
 
-/// Attention of one row; `group` query heads share a key-value head.
+/// Attention of rows at consecutive positions of one sequence (mostly one row, but a prompt's rows
+/// read the same keys); `group` query heads share a key-value head.
 struct AttendTask {
-  const float* q = nullptr;  ///< [group, head_dim]
-  float* out = nullptr;      ///< [group, head_dim]
+  static constexpr int kMaxRows = 8;
+
+  const float* q = nullptr;  ///< [group, head_dim], rows `row_stride` apart
+  float* out = nullptr;      ///< as q
   const float* keys = nullptr;
   const float* values = nullptr;
   const std::int32_t* pages = nullptr;
+  std::int64_t row_stride = 0;
+  int rows = 0;
   int group = 0;
   int head_dim = 0;
   int entry_stride = 0;  ///< elements from one cache entry to the next
-  int first = 0;         ///< first entry that is seen
-  int position = 0;      ///< last entry that is seen
+  int position = 0;      ///< of the first row
+  int window = 0;        ///< entries a row sees, itself included; 0: all
   float scale = 0;
 };
 

@@ -91,29 +91,45 @@ void rotate_append_row(const KernelTable& kernels, const RotateAppendArgs& args,
   std::copy_n(k + kv_width, kv_width, values);
 }
 
-void attend_item(const KernelTable& kernels, const AttendDescriptor& descriptor,
-                 const AttendArgs& args, int row, int kv_head, int used) {
+/// Rows from `row` on that follow each other in one sequence, at most as many as a task takes.
+int rows_in_sequence(const BatchInputs& batch, int row, int last) {
+  int count = 1;
+  while (count < simd::AttendTask::kMaxRows && row + count < last &&
+         pages_of(batch, row + count) == pages_of(batch, row) &&
+         batch.positions[row + count] == batch.positions[row] + count) {
+    ++count;
+  }
+  return count;
+}
+
+/// Rows [row, last) for one key-value head; rows at and above `used` are padding.
+void attend_rows(const KernelTable& kernels, const AttendDescriptor& descriptor,
+                 const AttendArgs& args, int kv_head, int row, int last, int used) {
   const auto [heads, kv_heads, head_dim] = descriptor.geometry;
   const int group = heads / kv_heads;
-  const std::int64_t first_head = std::int64_t{row} * heads + kv_head * group;
-  float* out = static_cast<float*>(args.out) + first_head * head_dim;
-  if (row >= used) {
-    std::fill_n(out, std::int64_t{group} * head_dim, 0.0f);
-    return;
+  const std::int64_t width = std::int64_t{heads} * head_dim;
+  const std::int64_t head_at = std::int64_t{kv_head} * group * head_dim;
+  float* out = static_cast<float*>(args.out) + head_at;
+  while (row < last && row < used) {
+    const int count = rows_in_sequence(args.batch, row, std::min(last, used));
+    const std::int64_t room = table_positions(args.batch);
+    position_of(args.batch, row + count - 1, room, "attend");
+    kernels.attend({.q = static_cast<const float*>(args.q) + row * width + head_at,
+                    .out = out + row * width,
+                    .keys = static_cast<const float*>(args.cache.keys) + kv_head * head_dim,
+                    .values = static_cast<const float*>(args.cache.values) + kv_head * head_dim,
+                    .pages = pages_of(args.batch, row),
+                    .row_stride = width,
+                    .rows = count,
+                    .group = group,
+                    .head_dim = head_dim,
+                    .entry_stride = kv_heads * head_dim,
+                    .position = position_of(args.batch, row, room, "attend"),
+                    .window = descriptor.window,
+                    .scale = descriptor.scale});
+    row += count;
   }
-  const std::int32_t position = position_of(args.batch, row, table_positions(args.batch), "attend");
-  kernels.attend(
-      {.q = static_cast<const float*>(args.q) + first_head * head_dim,
-       .out = out,
-       .keys = static_cast<const float*>(args.cache.keys) + kv_head * head_dim,
-       .values = static_cast<const float*>(args.cache.values) + kv_head * head_dim,
-       .pages = pages_of(args.batch, row),
-       .group = group,
-       .head_dim = head_dim,
-       .entry_stride = kv_heads * head_dim,
-       .first = descriptor.window == 0 ? 0 : std::max(0, position + 1 - descriptor.window),
-       .position = position,
-       .scale = descriptor.scale});
+  for (; row < last; ++row) std::fill_n(out + row * width, std::int64_t{group} * head_dim, 0.0f);
 }
 
 /// A draw for one row, its vocabulary shared out among threads.
@@ -227,17 +243,22 @@ class SimdPrimitives final : public Primitives {
   void attend(const AttendDescriptor& descriptor, const AttendArgs& args, int rows,
               Stream& stream) override {
     need_f32(args.cache.dtype, "attend: the cache");
+    // Head by head, so that a thread that takes several rows of a prompt reads one head's keys.
     host::enqueue(stream, "attend", [device = device_, kernels = kernels_, descriptor, args, rows] {
-      const int kv_heads = descriptor.geometry.kv_heads;
       const int used = true_rows(args.batch, rows);
-      host::parallel_for(
-          *device, static_cast<std::size_t>(rows) * static_cast<std::size_t>(kv_heads), 1,
-          [&](std::size_t begin, std::size_t end) {
-            for (std::size_t i = begin; i < end; ++i) {
-              const int item = static_cast<int>(i);
-              attend_item(*kernels, descriptor, args, item / kv_heads, item % kv_heads, used);
-            }
-          });
+      const auto height = static_cast<std::size_t>(rows);
+      const auto items = static_cast<std::size_t>(descriptor.geometry.kv_heads) * height;
+      const std::size_t least = std::clamp<std::size_t>(height / 4, 1, simd::AttendTask::kMaxRows);
+      host::parallel_for(*device, items, least, [&](std::size_t begin, std::size_t end) {
+        while (begin < end) {
+          const std::size_t head = begin / height;
+          const std::size_t stop = std::min(end, (head + 1) * height);
+          attend_rows(*kernels, descriptor, args, static_cast<int>(head),
+                      static_cast<int>(begin % height), static_cast<int>(stop - head * height),
+                      used);
+          begin = stop;
+        }
+      });
     });
   }
 
