@@ -74,7 +74,7 @@ class DecoderTest : public ::testing::TestWithParam<const char*> {
   }
 
   std::shared_ptr<Device> device_ = Device::open("host");
-  ModelSource source_ = open_model(golden_folder(GetParam())->string());
+  ModelSource source_ = open_model(test::golden_folder(GetParam())->string());
   RunResult result_;
   std::vector<std::string> notes_;
 };

@@ -41,7 +41,9 @@ TEST(PageAllocator, RandomUseKeepsEveryPageOnce) {
     if ((random >> 20) % 2 == 0) {
       const auto page = pages.allocate();
       ASSERT_EQ(page.has_value(), out.size() < 63);
-      if (page) ASSERT_TRUE(out.insert(*page).second);
+      if (page) {
+        ASSERT_TRUE(out.insert(*page).second);
+      }
     } else if (!out.empty()) {
       const auto victim =
           std::next(out.begin(), (random >> 8) % static_cast<std::uint32_t>(out.size()));
