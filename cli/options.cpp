@@ -119,11 +119,11 @@ void declare_generate(Spec& spec) {
   spec.flag("--print-ids", "Print the generated ids as a JSON array instead of text");
   spec.closing_text(
       "The continuation goes to standard output as it is made, without the prompt; nothing is "
-      "added "
-      "to it but a newline on a terminal.\nStatistics: replays, eager_steps, prefill_steps, "
-      "padded_rows, fallbacks "
-      "{reason: count}, record_ms,\nms_per_token (of the decode steps; 0 where there was none), "
-      "device.");
+      "added\n"
+      "to it but a newline on a terminal. Statistics: replays, eager_steps, prefill_steps,\n"
+      "padded_rows, fallbacks {reason: count}, record_ms, ms_per_token (of the decode steps; 0 "
+      "where\n"
+      "there was none), device (as --device takes it).");
 }
 
 Command make_generate(const Spec& spec) {
