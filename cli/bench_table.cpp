@@ -78,7 +78,7 @@ std::string bench_table(const BenchOptions& options, const DeviceProperties& dev
   if (device.kind == DeviceKind::host) {
     text +=
         "On the host about 1.0x is the honest ratio: there is no launch cost that a recorded step "
-        "could save.\n";
+        "could save. More than that means that enqueueing and computing fought for processors.\n";
   }
   return text;
 }
