@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -14,6 +13,7 @@
 #include "bench_report.h"
 #include "commands.h"
 #include "core/log.h"
+#include "output.h"
 
 namespace reprise::cli {
 namespace {
@@ -25,7 +25,7 @@ class SlowProgress {
     const auto now = std::chrono::steady_clock::now();
     if (now - said_ < kPause) return;
     said_ = now;
-    std::cerr << "reprise: bench: " << what << '\n' << std::flush;
+    write_err(fmt::format("reprise: bench: {}\n", what));
   }
 
  private:
@@ -64,7 +64,7 @@ int bench(const BenchOptions& options) {
   what.on_progress = SlowProgress();
   const DecodeBenchReport report = bench_decode(device, source, what);
   if (record) record->commit(bench_json(options, device->properties(), what, report, date));
-  std::cout << bench_table(options, device->properties(), what, report) << std::flush;
+  write_out(bench_table(options, device->properties(), what, report));
   remark(report);
   return 0;
 }

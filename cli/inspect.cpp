@@ -2,7 +2,6 @@
 // `reprise inspect`: what a recorded decode step holds.
 #include <algorithm>
 #include <array>
-#include <iostream>
 #include <string>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include "diag/graph_text.h"
 #include "diag/json.h"
 #include "engine/decoder.h"
+#include "output.h"
 
 namespace reprise::cli {
 namespace {
@@ -52,7 +52,7 @@ int inspect(const InspectOptions& options) {
                    .on_note = nullptr});
   decoder.record();
   const bool as_text = options.format == InspectFormat::text;
-  std::cout << (as_text ? text(options, decoder) : json(options, decoder)) << std::flush;
+  write_out(as_text ? text(options, decoder) : json(options, decoder));
   return 0;
 }
 

@@ -58,7 +58,9 @@ class GraphReport : public ::testing::Test {
       host::enqueue(stream, "first", [values] { values[0] += 1; });
       host::enqueue(stream, "bell\a\"", [values] { values[0] += 2; });
     };
-    pool_.emplace(device_, step, GraphPoolOptions{.sizes = {1, 4}});
+    GraphPoolOptions options;
+    options.sizes = {1, 4};
+    pool_.emplace(device_, step, options);
     pool_->record();
   }
   const std::shared_ptr<Device> device_ = host::open({.threads = 1});
