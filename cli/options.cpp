@@ -118,9 +118,8 @@ void declare_generate(Spec& spec) {
   spec.flag("--stats", "Print a JSON object as the last line of standard error");
   spec.flag("--print-ids", "Print the generated ids as a JSON array instead of text");
   spec.closing_text(
-      "The continuation goes to standard output as it is made, without the prompt; nothing is "
-      "added\n"
-      "to it but a newline on a terminal. Statistics: replays, eager_steps, prefill_steps,\n"
+      "The continuation goes to standard output as it is made, without the prompt; a newline ends\n"
+      "it. Statistics: replays, eager_steps, prefill_steps,\n"
       "padded_rows, fallbacks {reason: count}, record_ms, ms_per_token (of the decode steps; 0 "
       "where\n"
       "there was none), device (as --device takes it).");
