@@ -33,7 +33,7 @@ class TextOut {
   void finish() {
     put(stop_.push(decoder_.flush()));
     put(stop_.flush());
-    if (show_ && out_is_terminal()) write_out("\n");
+    if (show_) write_out("\n");  // the answer is a line of text, as --print-ids gives a line of ids
   }
 
  private:

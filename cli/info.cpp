@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -10,6 +12,7 @@
 #include "commands.h"
 #include "core/build_info.h"
 #include "core/text.h"
+#include "kernels/composed_ops.h"
 #include "kernels/ops.h"
 #include "model/model_source.h"
 #include "model/weights.h"
@@ -18,8 +21,15 @@
 namespace reprise::cli {
 namespace {
 
-std::string gib(std::size_t bytes) {
-  return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1 << 30));
+std::string size_text(std::size_t bytes) {
+  const auto size = static_cast<double>(bytes);
+  return bytes < (std::size_t{1} << 30) ? fmt::format("{:.1f} MiB", size / (1 << 20))
+                                        : fmt::format("{:.1f} GiB", size / (1 << 30));
+}
+
+std::string instructions() {
+  if (simd_level_usable(SimdLevel::avx512)) return "AVX-512";
+  return simd_level_usable(SimdLevel::avx2) ? "AVX2" : "plain";
 }
 
 std::string line(std::string_view name, std::string_view content) {
@@ -31,9 +41,11 @@ std::string device_text(Device& device) {
   const MemoryInfo memory = device.memory_info();
   std::string text = line("device", fmt::format("{} ({})", device.label(), properties.name));
   text += line("driver", properties.driver);
-  text += line("memory", fmt::format("{} free of {}", gib(memory.free), gib(memory.total)));
+  text +=
+      line("memory", fmt::format("{} free of {}", size_text(memory.free), size_text(memory.total)));
   if (properties.kind == DeviceKind::host) {
     text += line("threads", std::to_string(properties.multiprocessors));
+    text += line("instructions", instructions());
   } else {
     text +=
         line("processors",
@@ -77,8 +89,9 @@ std::string model_text(const ModelSource& source, Ops& ops) {
                                       to_string(dtype), source.random ? ", random" : ""));
   text +=
       line("step reads", fmt::format("{} bytes of weights", weight_bytes_per_step(config, dtype)));
-  text += line("cache", fmt::format("{} bytes per token, {} for the whole context", cache,
-                                    gib(cache * static_cast<std::size_t>(config.max_positions))));
+  text +=
+      line("cache", fmt::format("{} bytes per token, {} for the whole context", cache,
+                                size_text(cache * static_cast<std::size_t>(config.max_positions))));
   return text;
 }
 

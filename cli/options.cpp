@@ -66,6 +66,13 @@ class Spec {
   std::vector<std::string> all(const std::string& name) const {
     return given(name) ? app_->get_option(name)->results() : std::vector<std::string>{};
   }
+  /// CLI11's flags take any word, as in --eager=maybe; ours take none.
+  bool flagged(const std::string& name) const {
+    if (given(name) && text(name) != "true") {
+      throw UsageError(fmt::format("{} takes no value, found {}", name, in_quotes(text(name))));
+    }
+    return given(name);
+  }
   std::string model_text() const { return text("MODEL"); }
   std::string device_text() const {
     if (!given("--device")) return "auto";
@@ -111,10 +118,11 @@ void declare_generate(Spec& spec) {
   spec.flag("--stats", "Print a JSON object as the last line of standard error");
   spec.flag("--print-ids", "Print the generated ids as a JSON array instead of text");
   spec.closing_text(
-      "The continuation goes to standard output as it is made, without the prompt, and nothing is "
-      "added to it.\nStatistics: replays, eager_steps, prefill_steps, padded_rows, fallbacks "
-      "{reason: count}, record_ms,\nms_per_token (of the decode steps; 0 where there was none), "
-      "device.");
+      "The continuation goes to standard output as it is made, without the prompt; a newline ends\n"
+      "it. Statistics: replays, eager_steps, prefill_steps,\n"
+      "padded_rows, fallbacks {reason: count}, record_ms, ms_per_token (of the decode steps; 0 "
+      "where\n"
+      "there was none), device (as --device takes it).");
 }
 
 Command make_generate(const Spec& spec) {
@@ -137,10 +145,10 @@ Command make_generate(const Spec& spec) {
   for (const std::string& stop : options.stop) {
     if (stop.empty()) throw UsageError("--stop: the text is empty; give at least one character");
   }
-  options.ignore_eos = spec.given("--ignore-eos");
-  options.eager = spec.given("--eager");
-  options.stats = spec.given("--stats");
-  options.print_ids = spec.given("--print-ids");
+  options.ignore_eos = spec.flagged("--ignore-eos");
+  options.eager = spec.flagged("--eager");
+  options.stats = spec.flagged("--stats");
+  options.print_ids = spec.flagged("--print-ids");
   options.device = spec.device_text();
   return [options] { return generate(options); };
 }
@@ -180,8 +188,8 @@ void declare_tokenize(Spec& spec) {
 
 Command make_tokenize(const Spec& spec) {
   const TokenizeOptions options{.model = spec.model_text(),
-                                .no_special = spec.given("--no-special"),
-                                .decode = spec.given("--decode")};
+                                .no_special = spec.flagged("--no-special"),
+                                .decode = spec.flagged("--decode")};
   return [options] { return tokenize(options); };
 }
 
@@ -290,6 +298,25 @@ std::string command_line(int argc, const char* const* argv) {
   return line;
 }
 
+// CLI11's refusals in our words where its own don't say what to do.
+std::string refusal(const CLI::App& program, const CLI::ParseError& fault) {
+  const std::vector<const CLI::App*> chosen = program.get_subcommands({});
+  std::string help = "reprise --help";
+  const char* extra_is = "command";
+  for (const CLI::App* command : chosen) {
+    if (!command->parsed()) continue;
+    help = fmt::format("reprise {} --help", command->get_name());
+    extra_is = "argument";
+  }
+  const std::vector<std::string> extras = program.remaining(true);
+  if (dynamic_cast<const CLI::ExtrasError*>(&fault) == nullptr || extras.empty()) {
+    return fmt::format("{}; see {}", fault.what(), help);
+  }
+  const std::string& extra = extras.front();
+  return fmt::format("{} {} is unknown; see {}", extra.starts_with("-") ? "option" : extra_is,
+                     in_quotes(extra), help);
+}
+
 }  // namespace
 
 Command parse_command_line(int argc, const char* const* argv) {
@@ -311,7 +338,7 @@ Command parse_command_line(int argc, const char* const* argv) {
   } catch (const CLI::Success&) {  // --help
     return print(program.help());
   } catch (const CLI::ParseError& fault) {
-    throw UsageError(fmt::format("{}; see reprise --help", fault.what()));
+    throw UsageError(refusal(program, fault));
   }
   throw UsageError(
       "no command is given; use reprise generate MODEL -p TEXT, or see reprise --help");

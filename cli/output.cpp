@@ -55,7 +55,6 @@ void write_out(std::string_view text) {
 
 void write_err(std::string_view line) noexcept { write_all(STDERR_FILENO, line); }
 
-bool out_is_terminal() noexcept { return ::isatty(STDOUT_FILENO) == 1; }
 
 std::string read_in() {
   std::string text;

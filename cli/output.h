@@ -15,7 +15,6 @@ void prepare_standard_streams() noexcept;
 void write_out(std::string_view text);
 /// A line for standard error; what cannot be written there is lost.
 void write_err(std::string_view line) noexcept;
-bool out_is_terminal() noexcept;
 
 /// All of standard input. Throws Error if it cannot be read.
 std::string read_in();

@@ -26,6 +26,7 @@ Tokenizer load_tokenizer(const ModelSource& source) {
 std::vector<std::int32_t> prompt_ids(const ModelSource& source, const Tokenizer& tokenizer,
                                      std::string_view text) {
   std::vector<std::int32_t> ids = tokenizer.encode(text, true);
+  if (text.empty() && ids.size() > 1) ids.resize(1);  // a template that closes the text as well
   if (ids.empty() && source.generation.bos) ids.push_back(*source.generation.bos);
   if (ids.empty()) {
     throw UsageError(

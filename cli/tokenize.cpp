@@ -35,6 +35,7 @@ Tokenizer open_tokenizer(const std::string& model) {
   if (model.starts_with("random:")) {
     throw ModelError(printable(model) + " has no tokenizer; give a folder with a tokenizer.json");
   }
+  if (model.empty()) throw ModelError("the model argument is empty; give a folder");
   return Tokenizer::load(model);
 }
 

@@ -48,6 +48,7 @@ class Graph {
   /// Makes an executable. Throws DeviceError naming the node that the device cannot take.
   GraphExec instantiate() const;
 
+  Device& device() const noexcept { return *device_; }
   const RecordedGraph& recorded() const noexcept { return *recorded_; }
 
  private:

@@ -26,7 +26,7 @@ std::vector<int> default_ladder(int max_rows);
 
 struct GraphPoolOptions {
   /// Sizes to record, in any order; empty: default_ladder(max_rows).
-  std::vector<int> sizes;
+  std::vector<int> sizes = {};
   /// Rows of the largest batch that may ever be run; sizes the static buffers and the memory for
   /// eager runs. 0: the largest of `sizes`. What lies between that and max_rows runs eagerly.
   int max_rows = 0;
@@ -36,11 +36,11 @@ struct GraphPoolOptions {
   /// Compare eager and replay bitwise per size after recording; a size that differs is disabled.
   bool self_test = true;
   /// Where scratch memory comes from; null: a pool of its own.
-  std::shared_ptr<MemoryPool> memory;
+  std::shared_ptr<MemoryPool> memory = nullptr;
   /// Takes one line per first occurrence of a fallback reason; null: standard error.
-  std::function<void(std::string_view)> on_note;
+  std::function<void(std::string_view)> on_note = nullptr;
   /// Called after each size with the number done and of all; null: nobody is told.
-  std::function<void(std::size_t done, std::size_t total)> on_progress;
+  std::function<void(std::size_t done, std::size_t total)> on_progress = nullptr;
 };
 
 enum class RunPath : std::uint8_t { replay, eager };

@@ -21,7 +21,7 @@ struct RunnerOptions {
   /// Compare eager and replay bitwise after recording; a difference is an Error and disables.
   bool self_test = true;
   /// Where scratch memory comes from; null: a pool of the runner's own.
-  std::shared_ptr<MemoryPool> memory;
+  std::shared_ptr<MemoryPool> memory = nullptr;
 };
 
 /// One lane (DESIGN §5): calls from two threads at once are refused with a UsageError; replays on

@@ -29,7 +29,7 @@ struct Binding {
   BindingKind kind = BindingKind::copied;
   DType dtype = DType::f32;
   /// Shape of one row; the step sees [rows] + row. With per_row off, the whole shape.
-  Shape row;
+  Shape row = {};
   bool per_row = true;
   /// Value of the elements of padding rows; `copied` only.
   double pad = 0;

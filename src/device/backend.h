@@ -129,6 +129,8 @@ class StreamState : public std::enable_shared_from_this<StreamState> {
   virtual void fill(MemoryView destination, std::uint8_t value) = 0;
   virtual void record(EventState& event) = 0;
   virtual void wait(const EventState& event) = 0;
+  /// Another thread may begin to record on the stream while these run (Device::synchronize asks
+  /// first, but the answer may be old): they must not harm that recording.
   virtual void synchronize() = 0;
   virtual bool query() = 0;
 

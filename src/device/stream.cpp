@@ -34,7 +34,9 @@ void release(std::shared_ptr<StreamState> stream) noexcept {
     return;  // the recording keeps it until it has been discarded
   }
   const DeviceProperties& properties = stream->owner->properties;
-  if (recordings::of_this_thread(properties.kind, properties.ordinal) == nullptr) {
+  // The default stream goes with its device, which would not outlive a deferral.
+  if (stream->is_default ||
+      recordings::of_this_thread(properties.kind, properties.ordinal) == nullptr) {
     drain(*stream);
     return;
   }

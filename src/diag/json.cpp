@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diag/json.h"
 
+#include <map>
+#include <vector>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "diag/node_groups.h"
 
 namespace reprise {
 namespace {
@@ -49,15 +54,73 @@ Json segment_json(const SegmentInfo& segment) {
           {"blocks", std::move(blocks)}};
 }
 
-}  // namespace
-
-std::string memory_json(const MemoryPool& pool) {
+Json memory_tree(const MemoryPool& pool) {
   Json segments = Json::array();
   for (const SegmentInfo& segment : pool.snapshot()) segments.push_back(segment_json(segment));
-  return to_text({{"pool", pool.name()},
-                  {"device", pool.device().label()},
-                  {"statistics", statistics_json(pool.statistics())},
-                  {"segments", std::move(segments)}});
+  return {{"pool", pool.name()},
+          {"device", pool.device().label()},
+          {"statistics", statistics_json(pool.statistics())},
+          {"segments", std::move(segments)}};
+}
+
+Json nodes_json(const std::vector<GraphNode>& nodes) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    list.push_back({{"index", i},
+                    {"kind", nodes[i].kind},
+                    {"label", nodes[i].label},
+                    {"function", nodes[i].function},
+                    {"bytes", nodes[i].bytes},
+                    {"dependencies", nodes[i].dependencies}});
+  }
+  return list;
+}
+
+Json groups_json(const std::vector<NodeGroup>& groups) {
+  Json list = Json::array();
+  for (const NodeGroup& group : groups) {
+    list.push_back({{"label", group.label},
+                    {"nodes", group.nodes},
+                    {"bytes", group.bytes},
+                    {"kinds", group.kinds}});
+  }
+  return list;
+}
+
+Json buckets_json(const std::vector<BucketReport>& buckets) {
+  Json list = Json::array();
+  for (const BucketReport& bucket : buckets) {
+    list.push_back({{"rows", bucket.rows},
+                    {"state", to_string(bucket.state)},
+                    {"reason", bucket.reason},
+                    {"nodes", bucket.nodes},
+                    {"replays", bucket.replays},
+                    {"padded_rows", bucket.padded_rows},
+                    {"fallbacks", bucket.fallbacks}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string memory_json(const MemoryPool& pool) { return to_text(memory_tree(pool)); }
+
+std::string graph_json(const GraphPool& pool, int rows,
+                       std::span<const std::pair<std::string, std::string>> facts) {
+  const Graph& graph = pool.graph(rows);
+  const std::vector<GraphNode> nodes = graph.nodes();
+  std::map<std::string, std::size_t> kinds;
+  for (const GraphNode& node : nodes) ++kinds[node.kind];
+  Json tree = Json::object();
+  for (const auto& [name, value] : facts) tree[name] = value;
+  tree["rows"] = rows;
+  tree["signature"] = fmt::format("{:#018x}", graph.signature());
+  tree["nodes"] = nodes_json(nodes);
+  tree["groups"] = groups_json(group_nodes(nodes));
+  tree["node_counts"] = kinds;
+  tree["memory"] = memory_tree(*pool.memory());
+  tree["buckets"] = buckets_json(pool.buckets());
+  return to_text(tree);
 }
 
 }  // namespace reprise

@@ -4,8 +4,11 @@
 // with replacement characters.
 #pragma once
 
+#include <span>
 #include <string>
+#include <utility>
 
+#include <reprise/graph_pool.h>
 #include <reprise/memory_pool.h>
 
 namespace reprise {
@@ -15,5 +18,13 @@ namespace reprise {
 /// "blocks": [{"offset", "bytes", "requested_bytes", "state": "allocated"|"free", "label"}]}]}.
 /// Bytes are integers. Statistics and segments are taken one after the other.
 std::string memory_json(const MemoryPool& pool);
+
+/// {…facts, "rows", "signature": "0x…", "nodes": [{"index", "kind", "label", "function", "bytes",
+/// "dependencies": [index, …]}], "groups": [{"label", "nodes", "bytes", "kinds": {kind: count}}],
+/// "node_counts": {kind: count}, "memory": {as memory_json}, "buckets": [{"rows", "state",
+/// "reason", "nodes", "replays", "padded_rows", "fallbacks"}]} about the recorded graph of `rows`
+/// rows. `facts` are the caller's, text to text. Throws UsageError where `rows` is not recorded.
+std::string graph_json(const GraphPool& pool, int rows,
+                       std::span<const std::pair<std::string, std::string>> facts);
 
 }  // namespace reprise

@@ -36,9 +36,7 @@ Decoder::Decoder(std::shared_ptr<Device> device, const ModelSource& source, Deco
   GraphPoolOptions pool_options{.sizes = options.sizes,
                                 .max_rows = options.max_batch,
                                 .self_test = options.self_test,
-                                .memory = nullptr,
-                                .on_note = options.on_note,
-                                .on_progress = nullptr};
+                                .on_note = options.on_note};
   pool_ = std::make_unique<GraphPool>(device_, decode_step_->make(), std::move(pool_options));
   pool_->bind("kv_cache", cache_->tensor());
   const int chunk = static_cast<int>(std::min<std::int64_t>(options.prefill_chunk, max_context_));

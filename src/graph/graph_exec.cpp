@@ -71,6 +71,9 @@ UpdateResult GraphExec::update(const Graph& graph) {
     throw UsageError("GraphExec::update: this executable graph was moved from");
   }
   device_->state().require_usable();
+  if (&graph.device() != device_.get()) {
+    throw UsageError("GraphExec::update: the graph was recorded on another device object");
+  }
   if (graph.signature() != signature_) return UpdateResult::topology_differs;
   switch (executable_->update(graph.recorded())) {
     case UpdateOutcome::updated:

@@ -21,8 +21,8 @@ namespace reprise {
 struct Bucket {
   int rows = 0;
   RunState state = RunState::cold;
-  std::string reason;
-  std::optional<RecordedStep> recorded;
+  std::string reason = {};
+  std::optional<RecordedStep> recorded = {};
   std::uint64_t replays = 0;
   std::uint64_t padded_rows = 0;
   std::uint64_t fallbacks = 0;

@@ -35,6 +35,8 @@ class ComposedOps : public Ops {
   void run(const Plan& plan, const LogitsArgs& args, Stream& stream) override;
   void run(const Plan& plan, const SelectArgs& args, Stream& stream) override;
 
+  void read_all(const void* data, std::size_t bytes, std::uint32_t* sink, Stream& stream) override;
+
  protected:
   Primitives& primitives() noexcept { return *primitives_; }
 

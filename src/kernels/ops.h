@@ -215,6 +215,13 @@ class Ops {
   virtual void run(const Plan& plan, const GateUpArgs& args, Stream& stream) = 0;
   virtual void run(const Plan& plan, const LogitsArgs& args, Stream& stream) = 0;
   virtual void run(const Plan& plan, const SelectArgs& args, Stream& stream) = 0;
+
+  /// Reads `bytes` bytes of device memory once, in any order, as fast as the device can: what
+  /// kernels/bandwidth.h measures. `data` is aligned to 256. `*sink`, on the device, becomes the
+  /// exclusive or of all 32-bit words in the byte order of the machine (the last one filled up with
+  /// zeros), so that no read can be left out.
+  virtual void read_all(const void* data, std::size_t bytes, std::uint32_t* sink,
+                        Stream& stream) = 0;
 };
 
 /// The operations for `device`: on the host the vectorised ones. The device must outlive them.

@@ -214,6 +214,23 @@ TEST_F(RecordingLife, AnExecutableDestroyedInFlightWaits) {
   EXPECT_EQ(value_of(x), 1000);
 }
 
+TEST_F(RecordingLife, AnIdleStreamOrADeviceDestroyedMeanwhileDoesNoHarm) {
+  Buffer x = floats(1);
+  auto passing = std::make_unique<Stream>(device_->create_stream("passing"));
+  add(*passing, x, 1);
+  auto other = kit_->open();
+  Buffer y = other->allocate(64, "y");
+  other->default_stream().fill(y.view(), 0);
+  const Graph graph = capture(main_, [&] {
+    add(main_, x, 1);
+    passing.reset();
+    y = Buffer();
+    other.reset();
+  });
+  EXPECT_EQ(graph.node_count(), 1u);
+  EXPECT_EQ(value_of(x), 2);
+}
+
 TEST_F(RecordingLife, AStreamDestroyedWithWorkFinishesIt) {
   Buffer x = floats(0);
   for (int round = 0; round < 20; ++round) {

@@ -224,12 +224,32 @@ TEST_F(Replay, LabelsOfAFailedRecordingAreForgotten) {
   EXPECT_EQ(capture(main_, [&] { add(main_, x, 1, "a"); }).nodes().at(0).label, "a");
 }
 
-TEST_F(Replay, AGraphOfAnotherDeviceObjectIsRefused) {
+TEST_F(Replay, WhatWasMovedFromIsRefused) {
+  Buffer x = floats(0);
+  GraphExec exec = capture(main_, [&] { add(main_, x, 1); }).instantiate();
+  GraphExec other = std::move(exec);
+  EXPECT_THROW(exec.launch(main_), UsageError);
+  other.launch(main_);
+  other = capture(main_, [&] { add(main_, x, 10); }).instantiate();
+  other.launch(main_);
+  EXPECT_EQ(value_of(x), 11);
+}
+
+TEST_F(Replay, AnotherDeviceObjectIsRefused) {
   Buffer x = floats(0);
   GraphExec exec = capture(main_, [&] { add(main_, x, 1); }).instantiate();
   const auto other = kit_->open();
   Stream stream = other->create_stream("other");
   EXPECT_THROW(exec.launch(stream), UsageError);
+  EXPECT_THROW(exec.upload(stream), UsageError);
+  Buffer y = other->allocate(x.bytes(), "y");
+  const Graph foreign = capture(stream, [&] { add(stream, y, 1); });
+  EXPECT_THROW(exec.update(foreign), UsageError);
+  Event event = other->create_event();
+  EXPECT_THROW(main_.record(event), UsageError);
+  EXPECT_THROW(main_.wait(event), UsageError);
+  std::vector<std::byte> bytes(4);
+  EXPECT_THROW(x.to_host(stream, bytes), UsageError);
 }
 
 }  // namespace

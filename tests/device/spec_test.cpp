@@ -7,6 +7,8 @@
 
 #include <reprise/error.h>
 
+#include "device/backend.h"
+
 namespace reprise {
 namespace {
 
@@ -45,6 +47,18 @@ TEST(DeviceOpen, HostDescribesItself) {
   const MemoryInfo info = device->memory_info();
   EXPECT_LE(info.free, info.total);
   EXPECT_GT(info.free, 0u);
+}
+
+TEST(DeviceOpen, CudaWithoutItSaysHowToGetIt) {
+  if (cuda_available()) GTEST_SKIP() << "this build has CUDA";
+  try {
+    Device::open("cuda");
+    FAIL();
+  } catch (const DeviceError& error) {
+    EXPECT_NE(std::string(error.what()).find("cuda"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("host"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(Device::open("auto")->kind(), DeviceKind::host);
 }
 
 TEST(DeviceOpen, AutoFindsADevice) { EXPECT_NE(Device::open("auto"), nullptr); }

@@ -2,6 +2,7 @@
 #include "model/tokenizer/bpe.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include <reprise/error.h>
@@ -89,42 +90,41 @@ bool Bpe::Encoder::spell_as_bytes(std::string_view text) {
 }
 
 /// Notes the merge of the symbol at `position` with its right neighbour, where there is one.
-void Bpe::Encoder::propose(std::int32_t position) {
+bool Bpe::Encoder::propose(std::int32_t position) {
   const Symbol& symbol = symbols_[static_cast<std::size_t>(position)];
-  if (symbol.next >= static_cast<std::int32_t>(symbols_.size())) return;
+  if (symbol.next >= static_cast<std::int32_t>(symbols_.size())) return false;
   const std::int32_t right = symbols_[static_cast<std::size_t>(symbol.next)].id;
-  if (const Merge* found = model_.merges_.find(symbol.id, right)) {
-    candidates_.push_back({found->rank, position, found->result});
-  }
+  const Merge* found = model_.merges_.find(symbol.id, right);
+  if (found == nullptr) return false;
+  candidates_.push_back((Candidate{found->rank} << 32) | static_cast<std::uint32_t>(position));
+  return true;
 }
 
 void Bpe::Encoder::merge() {
-  const auto later = [](const Candidate& a, const Candidate& b) {
-    return a.rank != b.rank ? a.rank > b.rank : a.position > b.position;
-  };
+  constexpr std::greater<> kFirst;  // the smallest candidate is on top of the heap
   const auto count = static_cast<std::int32_t>(symbols_.size());
   candidates_.clear();
   for (std::int32_t position = 0; position + 1 < count; ++position) propose(position);
-  std::make_heap(candidates_.begin(), candidates_.end(), later);
+  std::make_heap(candidates_.begin(), candidates_.end(), kFirst);
   while (!candidates_.empty()) {
-    std::pop_heap(candidates_.begin(), candidates_.end(), later);
-    const Candidate best = candidates_.back();
+    std::pop_heap(candidates_.begin(), candidates_.end(), kFirst);
+    const auto rank = static_cast<std::uint32_t>(candidates_.back() >> 32);
+    const auto position = static_cast<std::int32_t>(candidates_.back() & 0xFFFFFFFFU);
     candidates_.pop_back();
-    Symbol& left = symbols_[static_cast<std::size_t>(best.position)];
+    Symbol& left = symbols_[static_cast<std::size_t>(position)];
     if (left.id == kGone || left.next >= count) continue;
     Symbol& right = symbols_[static_cast<std::size_t>(left.next)];
     // The neighbours may have changed since the candidate was noted.
     const Merge* now = model_.merges_.find(left.id, right.id);
-    if (now == nullptr || now->result != best.result) continue;
-    left.id = best.result;
+    if (now == nullptr || now->rank != rank) continue;
+    left.id = now->result;
     left.next = right.next;
     right.id = kGone;
-    if (left.next < count) symbols_[static_cast<std::size_t>(left.next)].previous = best.position;
-    for (const std::int32_t position : {left.previous, best.position}) {
-      const std::size_t before = candidates_.size();
-      if (position >= 0) propose(position);
-      if (candidates_.size() > before)
-        std::push_heap(candidates_.begin(), candidates_.end(), later);
+    if (left.next < count) symbols_[static_cast<std::size_t>(left.next)].previous = position;
+    for (const std::int32_t changed : {left.previous, position}) {
+      if (changed >= 0 && propose(changed)) {
+        std::push_heap(candidates_.begin(), candidates_.end(), kFirst);
+      }
     }
   }
 }

@@ -71,8 +71,10 @@ class Form final : public Normalizer {
  public:
   explicit Form(NormalForm form) : form_(form) {}
   void apply(NormalText& text) const override {
+    // A first character that falls apart stays the first with all its parts.
+    const std::size_t parts = normalized(text.text.substr(0, text.origin), form_).size();
     text.text = normalized(text.text, form_);
-    text.origin = first_character(text);
+    text.origin = std::max(first_character(text), std::min(parts, text.text.size()));
   }
 
  private:

@@ -38,12 +38,6 @@ PostProcessor read_template(const JsonField& field) {
   return result;
 }
 
-/// `outer` is applied to what `inner` has made.
-void wrap(PostProcessor& inner, const PostProcessor& outer) {
-  inner.before.insert(inner.before.begin(), outer.before.begin(), outer.before.end());
-  inner.after.insert(inner.after.end(), outer.after.begin(), outer.after.end());
-}
-
 }  // namespace
 
 PostProcessor read_post_processor(const JsonField& field) {
@@ -58,7 +52,11 @@ PostProcessor read_post_processor(const JsonField& field) {
   if (type == "Sequence") {
     for (const JsonField& part : field["processors"].elements()) {
       if (part.is_null()) part.fail("must be a post-processor");
-      wrap(result, read_post_processor(part));
+      const PostProcessor next = read_post_processor(part);
+      if (next.empty()) continue;
+      if (!result.empty())
+        part.fail("is a second processor that adds tokens; only one is supported");
+      result = next;
     }
     return result;
   }

@@ -13,6 +13,7 @@ namespace reprise::tokenizer {
 struct PostProcessor {
   std::vector<std::int32_t> before;
   std::vector<std::int32_t> after;
+  bool empty() const noexcept { return before.empty() && after.empty(); }
 };
 
 /// Reads `post_processor` of tokenizer.json; one that adds nothing where there is none. Throws

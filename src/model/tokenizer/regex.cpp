@@ -26,7 +26,7 @@ using Owned = std::unique_ptr<T, Free>;
 
 // A pattern that runs away is an error, not a hang: these are far above what any sensible pattern
 // needs for a text of many megabytes.
-constexpr std::uint32_t kMatchLimit = 400'000'000;
+constexpr std::uint32_t kMatchLimit = 100'000'000;
 constexpr std::uint32_t kHeapLimitKib = 1U << 20;
 
 std::string message_of(int code) {

@@ -16,5 +16,6 @@ void rotate_append(const RotateAppendArgs& args);
 void attend(const AttendDescriptor& descriptor, const AttendArgs& args, int rows, DType activation);
 void silu_mul(const SiluMulArgs& args);
 void select(const SelectDescriptor& descriptor, const SelectArgs& args, int rows);
+std::uint32_t xor_words(const void* data, std::size_t bytes);
 
 }  // namespace reprise::reference

@@ -11,6 +11,7 @@
 #include "kernels/composed_ops.h"
 #include "kernels/host/batch.h"
 #include "kernels/host/simd/kernel_table.h"
+#include "kernels/host/simd/read_all.h"
 #include "kernels/sampling.h"
 
 namespace reprise {
@@ -277,6 +278,9 @@ class SimdPrimitives final : public Primitives {
     host::enqueue(stream, "select", [device = device_, kernels = kernels_, descriptor, args, rows] {
       reprise::select(*device, *kernels, descriptor, args, rows);
     });
+  }
+  void read_all(const void* data, std::size_t bytes, std::uint32_t* sink, Stream& stream) override {
+    simd::enqueue_read_all(*device_, data, bytes, sink, stream);
   }
 
  private:

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// `reprise inspect`: what a recorded decode step holds.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <reprise/error.h>
+
+#include "commands.h"
+#include "core/text.h"
+#include "diag/graph_text.h"
+#include "diag/json.h"
+#include "engine/decoder.h"
+#include "output.h"
+
+namespace reprise::cli {
+namespace {
+
+/// The nodes do not depend on it, the size of the cache does.
+constexpr std::int64_t kContext = 256;
+
+std::string text(const InspectOptions& options, Decoder& decoder) {
+  const GraphPool& pool = decoder.pool();
+  return fmt::format("{} on {}: the recorded decode step of {} {}, context up to {}\n\n{}\n{}\n{}",
+                     printable(options.model), decoder.device().properties().name, options.batch,
+                     options.batch == 1 ? "row" : "rows", decoder.max_context(),
+                     graph_text(pool.graph(options.batch)), memory_summary(*pool.memory()),
+                     bucket_text(pool));
+}
+
+std::string json(const InspectOptions& options, Decoder& decoder) {
+  const std::array<std::pair<std::string, std::string>, 2> facts{
+      {{"model", options.model}, {"device", decoder.device().properties().name}}};
+  return graph_json(decoder.pool(), options.batch, facts) + '\n';
+}
+
+}  // namespace
+
+int inspect(const InspectOptions& options) {
+  if (options.batch < 1) {
+    throw UsageError(fmt::format("batch {} is no batch: sizes begin at 1", options.batch));
+  }
+  const std::shared_ptr<Device> device = Device::open(options.device);
+  const ModelSource source = open_model(options.model);
+  Decoder decoder(device, source,
+                  {.max_batch = options.batch,
+                   .sizes = {options.batch},
+                   .max_context = std::min(source.config.max_positions, kContext),
+                   .on_note = nullptr});
+  decoder.record();
+  const bool as_text = options.format == InspectFormat::text;
+  write_out(as_text ? text(options, decoder) : json(options, decoder));
+  return 0;
+}
+
+}  // namespace reprise::cli

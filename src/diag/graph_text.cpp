@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diag/graph_text.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/text.h"
+#include "diag/node_groups.h"
+
+namespace reprise {
+namespace {
+
+constexpr std::string_view kUnnamed = "(unnamed)";
+
+std::string shown(const std::string& label) {
+  return label.empty() ? std::string(kUnnamed) : printable(label);
+}
+
+std::string bytes_of(std::size_t bytes) { return bytes == 0 ? "-" : std::to_string(bytes); }
+
+std::string kinds_of(const std::map<std::string, std::size_t>& kinds) {
+  std::string text;
+  for (const auto& [kind, count] : kinds) {
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {}", count, kind);
+  }
+  return text;
+}
+
+std::string node_lines(const std::vector<GraphNode>& nodes) {
+  std::string text =
+      fmt::format("{:>5}  {:<8} {:>10}  {:<12} {}\n", "index", "kind", "bytes", "after", "label");
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const GraphNode& node = nodes[i];
+    const std::string after =
+        node.dependencies.empty() ? "-" : fmt::format("{}", fmt::join(node.dependencies, ","));
+    fmt::format_to(std::back_inserter(text), "{:>5}  {:<8} {:>10}  {:<12} {}\n", i, node.kind,
+                   bytes_of(node.bytes), after, shown(node.label));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string graph_text(const Graph& graph) {
+  const std::vector<GraphNode> nodes = graph.nodes();
+  std::string text = node_lines(nodes);
+  NodeGroup all;
+  const std::vector<NodeGroup> groups = group_nodes(nodes);
+  std::size_t width = kUnnamed.size();
+  for (const NodeGroup& group : groups) width = std::max(width, shown(group.label).size());
+  fmt::format_to(std::back_inserter(text), "\n{:<{}}  {:>5}  {}\n", "group", width, "nodes",
+                 "kinds");
+  for (const NodeGroup& group : groups) {
+    fmt::format_to(std::back_inserter(text), "{:<{}}  {:>5}  {}\n", shown(group.label), width,
+                   group.nodes, kinds_of(group.kinds));
+    for (const auto& [kind, count] : group.kinds) all.kinds[kind] += count;
+  }
+  fmt::format_to(std::back_inserter(text), "{:<{}}  {:>5}  {}\n", "in all", width, nodes.size(),
+                 kinds_of(all.kinds));
+  return text;
+}
+
+std::string bucket_text(const GraphPool& pool) {
+  std::string text = fmt::format("{:>5}  {:<9} {:>6} {:>9} {:>11} {:>9}\n", "rows", "state",
+                                 "nodes", "replays", "padded rows", "fallbacks");
+  for (const BucketReport& bucket : pool.buckets()) {
+    fmt::format_to(std::back_inserter(text), "{:>5}  {:<9} {:>6} {:>9} {:>11} {:>9}", bucket.rows,
+                   to_string(bucket.state), bucket.nodes, bucket.replays, bucket.padded_rows,
+                   bucket.fallbacks);
+    if (!bucket.reason.empty()) text += "  " + printable(bucket.reason);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace reprise
