@@ -55,7 +55,6 @@ void write_out(std::string_view text) {
 
 void write_err(std::string_view line) noexcept { write_all(STDERR_FILENO, line); }
 
-
 std::string read_in() {
   std::string text;
   std::array<char, 1 << 16> block;

@@ -167,7 +167,8 @@ TEST_F(Runner, ContradictingBindingsAreRefused) {
   Step idle = step();
   idle.run = nullptr;
   expect_parts(usage_error_of([&] { runner(idle); }), {"affine", "no function"});
-  expect_parts(usage_error_of([&] { GraphRunner(device_, step(), RunnerOptions{.rows = 0}); }), {"1 row"});
+  expect_parts(usage_error_of([&] { GraphRunner(device_, step(), RunnerOptions{.rows = 0}); }),
+               {"1 row"});
 }
 
 TEST(RunStates, HaveATableOfTransitions) {
