@@ -28,6 +28,8 @@ struct Golden {
   DType dtype;
   std::int64_t layers, heads, kv_heads, head_dim, vocabulary;
 };
+// Without it the test's name would hold the struct's bytes, addresses and padding among them.
+void PrintTo(const Golden& golden, std::ostream* out) { *out << golden.name; }
 
 class GoldenModels : public testing::TestWithParam<Golden> {};
 
