@@ -77,8 +77,9 @@ std::string bench_table(const BenchOptions& options, const DeviceProperties& dev
   text += ladder_line(report.ladder);
   if (device.kind == DeviceKind::host) {
     text +=
-        "On the host about 1.0x is the honest ratio: there is no launch cost that a recorded step "
-        "could save. More than that means that enqueueing and computing fought for processors.\n";
+        "On the host about 1.0x is the honest ratio: a recorded step saves launches, and here a "
+        "launch is a function call. More than that means that enqueueing and computing fought for "
+        "processors.\n";
   }
   return text;
 }

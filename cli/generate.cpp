@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include <reprise/error.h>
+
 #include "commands.h"
 #include "core/log.h"
 #include "engine/stop_text.h"
@@ -46,10 +48,17 @@ class TextOut {
   bool show_;
 };
 
+// A step that cannot be recorded still gives the text: eagerly, and the statistics count it.
 double record_if_wanted(Decoder& decoder, const GenerateOptions& options) {
   if (options.eager) return 0;
-  const RecordReport report = decoder.record();
-  return 1000 * (report.warm_up_seconds + report.record_seconds + report.self_test_seconds);
+  try {
+    const RecordReport report = decoder.record();
+    return 1000 * (report.warm_up_seconds + report.record_seconds + report.self_test_seconds);
+  } catch (const Error& fault) {
+    if (decoder.device().lost()) throw;
+    stderr_sink()(std::string("the decode step could not be recorded: ") + fault.what());
+    return 0;
+  }
 }
 
 std::string device_name(Device& device) {

@@ -16,6 +16,7 @@ namespace {
 
 std::vector<float> by_prefill(Decoder& decoder, std::span<const std::int32_t> tokens) {
   std::vector<float> all;
+  all.reserve(tokens.size() * static_cast<std::size_t>(decoder.model().config().vocabulary));
   Sequence sequence = decoder.new_sequence();
   decoder.prefill(sequence, tokens, {}, [&](std::span<const float> logits) {
     all.insert(all.end(), logits.begin(), logits.end());

@@ -286,15 +286,20 @@ Command print(std::string text) {
   };
 }
 
+std::string shell_quoted(std::string_view argument) {
+  if (!argument.empty() &&
+      argument.find_first_of(" \t\n'\"\\$`&|;<>()*?[]#~!{}") == argument.npos) {
+    return std::string(argument);
+  }
+  std::string quoted = "'";
+  for (const char c : argument) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + '\'';
+}
+
 // As a shell would take it again.
 std::string command_line(int argc, const char* const* argv) {
   std::string line = "reprise";
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    const bool plain = !argument.empty() &&
-                       argument.find_first_of(" \t\n'\"\\$`&|;<>()*?[]#~!{}") == argument.npos;
-    line += plain ? fmt::format(" {}", argument) : fmt::format(" '{}'", argument);
-  }
+  for (int i = 1; i < argc; ++i) line += ' ' + shell_quoted(argv[i]);
   return line;
 }
 

@@ -32,7 +32,3 @@ words=$(wc -w <"$text")
 
 show build/reprise bench $model --device $device --batch 1,4,8 --steps 40 ||
   die "the benchmark did not run; its message above says why"
-if [ $device = host ]; then
-  printf '\nOn the host device about 1.0x is the honest ratio: a recorded step saves launches, and here a launch\n'
-  printf 'is a function call. On a GPU, where each costs microseconds, the same command shows what recording is for.\n'
-fi

@@ -17,7 +17,8 @@ MINUTES = 15
 
 
 def pages(root):
-    found = glob.glob(os.path.join(root, "*.md")) + glob.glob(os.path.join(root, "docs", "**", "*.md"), recursive=True)
+    found = [path for pattern in ("*.md", "models/*.md", "docs/**/*.md")
+             for path in glob.glob(os.path.join(root, pattern), recursive=True)]
     return sorted(os.path.relpath(path, root) for path in found)
 
 

@@ -60,6 +60,15 @@ void check_room(Device& device, const ModelSource& source, const DecodeBenchOpti
       format_bytes(memory.free)));
 }
 
+/// Bytes of keys and values a row with `context` entries reads: a window hides the older ones.
+std::int64_t kv_bytes_read(const ModelConfig& config, DType dtype, std::int64_t context) {
+  std::int64_t entries = 0;
+  for (const std::int64_t window : config.windows) {
+    entries += window == 0 ? context : std::min(window, context);
+  }
+  return 2 * entries * config.kv_size() * static_cast<std::int64_t>(size_of(dtype));
+}
+
 /// Finite numbers everywhere, about as large as keys and values are.
 void fill_cache(KvCache& cache, Stream& stream) {
   const std::size_t element = size_of(cache.dtype());
@@ -126,7 +135,7 @@ class Bench {
     const ModelConfig& config = decoder_.model().config();
     report_.dtype = decoder_.model().dtype();
     report_.weight_bytes = weight_bytes_per_step(config, report_.dtype);
-    report_.kv_bytes_per_row = decoder_.cache().bytes_per_token() * options_.context;
+    report_.kv_bytes_per_row = kv_bytes_read(config, decoder_.cache().dtype(), options_.context);
     tell("filling the cache");
     fill_cache(decoder_.cache(), decoder_.stream());
     std::vector<Sequence> sequences = make_sequences(decoder_, options_);

@@ -30,7 +30,7 @@ Decoder::Decoder(std::shared_ptr<Device> device, const ModelSource& source, Deco
   const int sequences = options.sequences != 0 ? options.sequences : options.max_batch;
   const DType cache_dtype = ops_->cache_dtype(model_.dtype());
   cache_ = std::make_unique<KvCache>(*device_, model_.config(), cache_dtype,
-                                     sequences * pages_per_sequence_ + 1);
+                                     KvCache::pages_for(sequences, max_context_));
   decode_step_ =
       std::make_unique<DecodeStep>(model_, *ops_, *cache_, pages_per_sequence_, options.budget);
   GraphPoolOptions pool_options{.sizes = options.sizes,
@@ -38,7 +38,7 @@ Decoder::Decoder(std::shared_ptr<Device> device, const ModelSource& source, Deco
                                 .self_test = options.self_test,
                                 .on_note = options.on_note};
   pool_ = std::make_unique<GraphPool>(device_, decode_step_->make(), std::move(pool_options));
-  pool_->bind("kv_cache", cache_->tensor());
+  bind_cache();
   const int chunk = static_cast<int>(std::min<std::int64_t>(options.prefill_chunk, max_context_));
   prefill_ = std::make_unique<Prefill>(model_, *ops_, *cache_, pool_->memory(), pages_per_sequence_,
                                        chunk, options.budget);
@@ -62,7 +62,18 @@ Decoder::Decoder(std::shared_ptr<Device> device, const ModelSource& source, Deco
 
 Decoder::~Decoder() = default;
 
-RecordReport Decoder::record() { return pool_->record(); }
+void Decoder::bind_cache() { pool_->bind("kv_cache", cache_->tensor()); }
+
+RecordReport Decoder::record() {
+  try {
+    return pool_->record();
+  } catch (...) {
+    // How far the pool came is its own affair; without its cache it could not even run eagerly.
+    pool_->reset();
+    bind_cache();
+    throw;
+  }
+}
 
 void Decoder::check_token(std::int32_t token) const {
   const std::int64_t vocabulary = model_.config().vocabulary;

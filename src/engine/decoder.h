@@ -47,8 +47,8 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  /// Records the ladder. Without it every step runs eagerly, counted as a fallback unless asked
-  /// for.
+  /// Records the ladder. Without it, and after it has thrown, every step runs eagerly, counted as a
+  /// fallback unless asked for.
   RecordReport record();
 
   Sequence new_sequence() { return Sequence(*cache_); }
@@ -75,6 +75,7 @@ class Decoder {
   std::uint64_t prefill_steps() const noexcept { return prefill_->steps(); }
 
  private:
+  void bind_cache();
   void check_token(std::int32_t token) const;
   void check_room(const Sequence& sequence, std::size_t more) const;
   void fill_rows(std::span<const DecodeRow> rows);

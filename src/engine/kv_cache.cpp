@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/kv_cache.h"
 
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -44,6 +46,16 @@ void Sequence::reserve(std::int64_t tokens) {
   while (pages_.size() < needed) pages_.push_back(*cache_->pages().allocate());
 }
 
+std::int32_t KvCache::pages_for(std::int64_t sequences, std::int64_t tokens) {
+  // In floating point, for the product may not fit 64 bits.
+  const double pages = static_cast<double>(sequences) * std::ceil(double(tokens) / kPageTokens) + 1;
+  if (pages <= std::numeric_limits<std::int32_t>::max()) return static_cast<std::int32_t>(pages);
+  throw OutOfMemory(
+      fmt::format("a KV cache of {} sequences of {} tokens has more pages than can be numbered; "
+                  "ask for fewer rows or a shorter context",
+                  sequences, tokens));
+}
+
 KvCache::KvCache(Device& device, const ModelConfig& config, DType dtype, std::int32_t pages)
     : dtype_(dtype), pages_(pages) {
   const auto element = static_cast<std::int64_t>(size_of(dtype));
@@ -51,7 +63,14 @@ KvCache::KvCache(Device& device, const ModelConfig& config, DType dtype, std::in
   bytes_per_token_ = 2 * config.layers * token;
   const auto part = static_cast<std::size_t>(token) * kPageTokens * static_cast<std::size_t>(pages);
   const auto stride = (part + 255) / 256 * 256;
-  buffer_ = device.allocate(stride * 2 * static_cast<std::size_t>(config.layers), "KV cache");
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(stride, 2 * static_cast<std::size_t>(config.layers), &bytes)) {
+    throw OutOfMemory(
+        fmt::format("a KV cache of {} pages is beyond any memory; ask for fewer rows or a shorter "
+                    "context",
+                    pages));
+  }
+  buffer_ = device.allocate(bytes, "KV cache");
   auto* const base = static_cast<std::byte*>(buffer_.data());
   for (std::int64_t layer = 0; layer < config.layers; ++layer) {
     const auto first = static_cast<std::size_t>(2 * layer) * stride;

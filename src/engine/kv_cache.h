@@ -50,6 +50,10 @@ class KvCache {
     return static_cast<std::int32_t>((tokens + kPageTokens - 1) / kPageTokens);
   }
 
+  /// Pages of a cache for so many sequences of that length, the sink page included. Throws
+  /// OutOfMemory where page numbers have too few bits.
+  static std::int32_t pages_for(std::int64_t sequences, std::int64_t tokens);
+
   const std::vector<CacheLayer>& layers() const noexcept { return layers_; }
   /// The whole memory as one tensor, for binding: recorded graphs hold its address.
   TensorView tensor() const { return buffer_.tensor(DType::u8, Shape{bytes()}); }

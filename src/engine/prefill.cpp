@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 namespace reprise {
@@ -65,7 +66,8 @@ Prefill::Prefill(const Llama& model, Ops& ops, KvCache& cache, std::shared_ptr<M
       pages_per_sequence_(pages_per_sequence),
       chunk_(chunk_tokens),
       budget_(budget),
-      full_chunk_(model, ops, chunk_tokens, budget) {
+      full_chunk_(model, ops, chunk_tokens, budget),
+      chooser_(model, ops, 1, budget) {
   Device& device = memory_->device();
   const auto vocabulary = static_cast<std::size_t>(model.config().vocabulary);
   inputs_ = device.allocate(input_bytes(chunk_, pages_per_sequence_), "prefill inputs");
@@ -103,12 +105,13 @@ void Prefill::emit_logits(const BatchInputs& batch, const float* residual, int r
                           const LogitsSink& sink, Stream& stream) {
   const auto vocabulary = static_cast<std::size_t>(model_.config().vocabulary);
   std::vector<float> host;
+  std::optional<Head> head;  // most pieces have the same number of rows, hence the same plan
   for (int first = 0; first < rows; first += kLogitRows) {
     const int count = std::min(kLogitRows, rows - first);
-    const Head head(model_, ops_, count, budget_);
-    const PoolBlock workspace = memory_->allocate(head.workspace_bytes(), "head workspace");
-    head.logits(row_of(batch, first), residual + first * model_.config().hidden_size,
-                static_cast<float*>(logits_.data()), workspace.data(), stream);
+    if (!head || count != kLogitRows) head.emplace(model_, ops_, count, budget_);
+    const PoolBlock workspace = memory_->allocate(head->workspace_bytes(), "head workspace");
+    head->logits(row_of(batch, first), residual + first * model_.config().hidden_size,
+                 static_cast<float*>(logits_.data()), workspace.data(), stream);
     host.resize(static_cast<std::size_t>(count) * vocabulary);
     logits_.to_host(stream, std::as_writable_bytes(std::span(host)));
     sink(host);
@@ -117,12 +120,12 @@ void Prefill::emit_logits(const BatchInputs& batch, const float* residual, int r
 
 std::int32_t Prefill::choose(const BatchInputs& batch, const float* residual, int row,
                              Stream& stream) {
-  const Head head(model_, ops_, 1, budget_);
-  const PoolBlock workspace = memory_->allocate(head.workspace_bytes(), "head workspace");
+  const PoolBlock workspace = memory_->allocate(chooser_.workspace_bytes(), "head workspace");
   BatchInputs one = row_of(batch, row);
   auto* const logits = static_cast<float*>(logits_.data());
-  head.logits(one, residual + row * model_.config().hidden_size, logits, workspace.data(), stream);
-  head.select(one, logits, static_cast<std::int32_t*>(next_.data()), workspace.data(), stream);
+  chooser_.logits(one, residual + row * model_.config().hidden_size, logits, workspace.data(),
+                  stream);
+  chooser_.select(one, logits, static_cast<std::int32_t*>(next_.data()), workspace.data(), stream);
   std::int32_t token = 0;
   next_.to_host(stream, std::as_writable_bytes(std::span(&token, 1)));
   return token;

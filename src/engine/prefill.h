@@ -58,6 +58,7 @@ class Prefill {
   Buffer logits_;  // of a few rows
   Buffer next_;
   Forward full_chunk_;
+  Head chooser_;  // of one row: the last one, after which comes the next token
   std::uint64_t steps_ = 0;
 };
 

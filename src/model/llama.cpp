@@ -118,6 +118,7 @@ Llama::Llama(const ModelSource& source, Ops& ops, Stream& stream, std::int64_t p
 
 void Llama::load(const ModelSource& source, Ops& ops, Stream& stream) {
   const ModelTensors& tensors = *source.tensors;
+  if (source.checkpoint) source.checkpoint->prefetch();  // all of it will be read, from now on
   const bool tied = config_.tie_embeddings;
   embedding_ = load_one(ops, tensors.embed,
                         tied ? WeightUse::embedding_and_matrix : WeightUse::embedding, stream);

@@ -33,6 +33,10 @@ ModelSource open_folder(const fs::path& folder) {
   out.config = read_config(folder / "config.json");
   out.generation = read_generation(folder / "generation_config.json", out.config);
   out.checkpoint.emplace(folder);
+  // As transformers does it (5.x): a head that is stored and differs is used, whatever is stated.
+  if (out.config.tie_embeddings && stores_own_lm_head(*out.checkpoint)) {
+    out.config.tie_embeddings = false;
+  }
   out.tensors = gather_tensors(*out.checkpoint, out.config);
   return out;
 }

@@ -29,8 +29,9 @@ struct ModelSource {
   DType dtype() const noexcept { return tensors ? tensors->dtype : DType::bf16; }
 };
 
-/// Opens what `argument` names; `seed` is for random weights. Reads only headers and JSON files;
-/// throws ModelError naming what is missing or wrong.
+/// Opens what `argument` names; `seed` is for random weights. Reads only headers and JSON files,
+/// and an lm_head to see whether it is the embedding table, which decides over
+/// config.tie_embeddings; throws ModelError naming what is missing or wrong.
 ModelSource open_model(std::string_view argument, std::uint64_t seed = 0);
 
 }  // namespace reprise

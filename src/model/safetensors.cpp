@@ -197,6 +197,10 @@ const TensorEntry* SafetensorsFile::find(std::string_view name) const {
   return found == by_name_.end() ? nullptr : &entries_[found->second];
 }
 
+std::span<const std::byte> SafetensorsFile::bytes(const TensorEntry& entry) const noexcept {
+  return map_->bytes().subspan(data_start_ + entry.begin, entry.end - entry.begin);
+}
+
 HostTensor SafetensorsFile::tensor(const TensorEntry& entry) const {
   if (!entry.dtype) {
     throw ModelError(
@@ -205,7 +209,7 @@ HostTensor SafetensorsFile::tensor(const TensorEntry& entry) const {
                     printable(path_.string()), in_quotes(entry.name), entry.dtype_name));
   }
   HostTensor out{entry.name, *entry.dtype, entry.shape, nullptr, map_};
-  const std::byte* data = map_->bytes().data() + data_start_ + entry.begin;
+  const std::byte* data = bytes(entry).data();
   if (reinterpret_cast<std::uintptr_t>(data) % size_of(out.dtype) != 0) {
     auto copy = std::make_shared<std::vector<std::int64_t>>(out.bytes() / 8 + 1);
     std::memcpy(copy->data(), data, out.bytes());

@@ -41,6 +41,8 @@ struct TensorEntry {
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path);
+  SafetensorsFile(SafetensorsFile&&) = default;
+  SafetensorsFile& operator=(SafetensorsFile&&) = default;
 
   const std::filesystem::path& path() const noexcept { return path_; }
   /// In the order of the data.
@@ -51,6 +53,8 @@ class SafetensorsFile {
   /// align) an aligned copy. The tensor keeps the map alive. `entry` must be one of entries().
   /// Throws ModelError for a dtype this project does not use.
   HostTensor tensor(const TensorEntry& entry) const;
+  /// The tensor's bytes where they are mapped, whatever its dtype; as long as this object lives.
+  std::span<const std::byte> bytes(const TensorEntry& entry) const noexcept;
   /// Hint that the data will be read soon.
   void prefetch() const noexcept { map_->prefetch(); }
 

@@ -2,7 +2,10 @@
 #include "model/weights.h"
 
 #include <charconv>
+#include <cstddef>
+#include <cstring>
 #include <optional>
+#include <span>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -14,6 +17,8 @@
 namespace reprise {
 namespace {
 
+constexpr const char* kTable = "model.embed_tokens.weight";
+constexpr const char* kHead = "lm_head.weight";
 constexpr std::string_view kLayerPrefix = "model.layers.";
 
 struct LayerPart {
@@ -119,8 +124,7 @@ std::vector<ExpectedTensor> expected_tensors(const ModelConfig& config) {
   const Shape table{config.vocabulary, config.hidden_size};
   const std::vector<LayerPart> parts = layer_parts(config);
   std::vector<ExpectedTensor> all;
-  all.push_back(
-      {.name = "model.embed_tokens.weight", .shape = table, .model_slot = &ModelTensors::embed});
+  all.push_back({.name = kTable, .shape = table, .model_slot = &ModelTensors::embed});
   for (std::int64_t layer = 0; layer < config.layers; ++layer) {
     for (const LayerPart& part : parts) {
       all.push_back({.name = fmt::format("{}{}.{}", kLayerPrefix, layer, part.name),
@@ -135,9 +139,18 @@ std::vector<ExpectedTensor> expected_tensors(const ModelConfig& config) {
                  .role = TensorRole::norm,
                  .model_slot = &ModelTensors::final_norm});
   if (!config.tie_embeddings) {
-    all.push_back({.name = "lm_head.weight", .shape = table, .model_slot = &ModelTensors::lm_head});
+    all.push_back({.name = kHead, .shape = table, .model_slot = &ModelTensors::lm_head});
   }
   return all;
+}
+
+bool stores_own_lm_head(const Checkpoint& checkpoint) {
+  const Checkpoint::Located head = checkpoint.find(kHead), table = checkpoint.find(kTable);
+  if (!head || !table) return false;
+  const std::span<const std::byte> a = head.file->bytes(*head.entry);
+  const std::span<const std::byte> b = table.file->bytes(*table.entry);
+  return head.entry->dtype_name != table.entry->dtype_name || a.size() != b.size() ||
+         std::memcmp(a.data(), b.data(), a.size()) != 0;
 }
 
 ModelTensors gather_tensors(const Checkpoint& checkpoint, const ModelConfig& config) {

@@ -59,11 +59,15 @@ struct ExpectedTensor {
 /// is not tied. Random models are made from this list too (core/random_weights.h says how).
 std::vector<ExpectedTensor> expected_tensors(const ModelConfig& config);
 
+/// Whether an output matrix is stored that is not the embedding table over again. Compares their
+/// bytes, so it may read both.
+bool stores_own_lm_head(const Checkpoint& checkpoint);
+
 /// Puts the checkpoint's tensors in their places after checking all of them: each expected one is
 /// there, has the expected shape and is F32, F16 or BF16; all matrices have one dtype. Extra
-/// tensors are left alone (an lm_head beside tied embeddings, rotary tables) unless they prove that
-/// config.json describes another model: a bias it denies, a layer beyond its last, norms of queries
-/// and keys. Throws ModelError naming file and tensor.
+/// tensors are left alone (a copy of tied embeddings as lm_head, rotary tables) unless they prove
+/// that config.json describes another model: a bias it denies, a layer beyond its last, norms of
+/// queries and keys. Throws ModelError naming file and tensor.
 ModelTensors gather_tensors(const Checkpoint& checkpoint, const ModelConfig& config);
 
 /// Number of weights, embedding table included; a tied table counts once.

@@ -69,7 +69,7 @@ std::vector<BadModel> all_bad_models() {
 
 class BadModels : public testing::TestWithParam<BadModel> {};
 
-TEST_P(BadModels, are_refused_in_one_line) {
+TEST_P(BadModels, AreRefusedInOneLine) {
   const fs::path folder = fs::path(testing::TempDir()) / ("reprise-bad-" + GetParam().name);
   fs::remove_all(folder);
   fs::copy(golden_folder("llama-mha-bf16").value(), folder);
@@ -85,7 +85,7 @@ TEST_P(BadModels, are_refused_in_one_line) {
 INSTANTIATE_TEST_SUITE_P(All, BadModels, testing::ValuesIn(all_bad_models()),
                          [](const auto& one) { return one.param.name; });
 
-TEST(BadModels, a_tokenizer_of_another_model_is_named) {
+TEST(BadModels, ATokenizerOfAnotherModelIsNamed) {
   const fs::path folder = fs::path(testing::TempDir()) / "reprise-bad-tokenizer";
   fs::remove_all(folder);
   fs::copy(golden_folder("llama-mha-bf16").value(), folder);

@@ -97,9 +97,10 @@ void check_result(const json& result, const std::string& model, double read) {
 }
 
 TEST_F(MeasuringProgram, BenchWritesATableAndARecord) {
-  const std::string file = at("record.json");
+  const std::string file = at("it's a record.json");
   const Outcome outcome =
-      run("bench " + demo() + " --batch 1,2 --steps 5 --context 16 --device host --json " + file);
+      run("bench " + demo() + " --batch 1,2 --steps 5 --context 16 --device host --json \"" + file +
+          '"');
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("eager/graph"));
   EXPECT_THAT(outcome.out, HasSubstr("ladder 2,1: warm-up "));
@@ -111,6 +112,7 @@ TEST_F(MeasuringProgram, BenchWritesATableAndARecord) {
                                                  "read_gb_per_s", "results", "ladder"}));
   EXPECT_THAT(record["date"].get<std::string>(), MatchesRegex("20..-..-..T..:..:..Z"));
   EXPECT_THAT(record["command"].get<std::string>(), HasSubstr("--steps 5"));
+  EXPECT_THAT(record["command"].get<std::string>(), EndsWith(R"(/it'\''s a record.json')"));
   EXPECT_FALSE(record["device"].get<std::string>().empty());
   EXPECT_FALSE(record["commit"].get<std::string>().empty());
   expect_number_above(record["read_gb_per_s"], 0, "read_gb_per_s");

@@ -37,7 +37,7 @@ std::string line_of(std::string out) {
   return out;
 }
 
-TEST(Generate, gives_the_demo_model_s_reference_text_and_ids) {
+TEST(Generate, GivesTheDemoModelsReferenceTextAndIds) {
   const json reference = demo_reference();
   const std::string prompt = reference["prompt"];
   const std::string count = std::to_string(reference["greedy_ids"].size());
@@ -53,7 +53,7 @@ TEST(Generate, gives_the_demo_model_s_reference_text_and_ids) {
   }
 }
 
-TEST(Generate, takes_tokens_as_they_are) {
+TEST(Generate, TakesTokensAsTheyAre) {
   const json reference = demo_reference();
   const std::string ids = comma_list(reference["prompt_ids"].get<std::vector<std::int32_t>>());
   const Ran ran = on_demo({"--tokens", ids, "--max-tokens", "12"});
@@ -61,18 +61,18 @@ TEST(Generate, takes_tokens_as_they_are) {
   EXPECT_NE(line_of(ran.out), "");
 }
 
-TEST(Generate, prints_ids_on_one_compact_line) {
+TEST(Generate, PrintsIdsOnOneCompactLine) {
   const Ran ran = on_demo({"-p", "The", "--max-tokens", "3", "--print-ids"});
   EXPECT_EQ(ran.out, "[" + comma_list(read_array(ran.out)) + "]\n");
   EXPECT_EQ(read_array(ran.out).size(), 3u);
 }
 
-TEST(Generate, of_no_tokens_prints_nothing) {
+TEST(Generate, OfNoTokensPrintsNothing) {
   EXPECT_EQ(on_demo({"-p", "The", "--max-tokens", "0"}).out, "\n");
   EXPECT_EQ(on_demo({"-p", "The", "--max-tokens", "0", "--print-ids"}).out, "[]\n");
 }
 
-TEST(Generate, statistics_are_the_last_line_of_standard_error) {
+TEST(Generate, StatisticsAreTheLastLineOfStandardError) {
   const Ran ran = on_demo({"-p", "The", "--max-tokens", "9", "--ignore-eos", "--stats"});
   const json stats = json::parse(last_line(ran.err));
   std::set<std::string> keys;
@@ -89,7 +89,7 @@ TEST(Generate, statistics_are_the_last_line_of_standard_error) {
   EXPECT_EQ(stats["device"], "host");
 }
 
-TEST(Generate, samples_by_seed) {
+TEST(Generate, SamplesBySeed) {
   const auto with = [](const std::string& seed, bool eager) {
     std::vector<std::string> arguments{"-p",          "The",         "--max-tokens",  "16",
                                        "--seed",      seed,          "--temperature", "1",
@@ -104,7 +104,7 @@ TEST(Generate, samples_by_seed) {
   EXPECT_NE(with("18446744073709551615", false), "");
 }
 
-TEST(Generate, ends_before_a_stop_text) {
+TEST(Generate, EndsBeforeAStopText) {
   const json reference = demo_reference();
   const std::string text = reference["text"];
   const std::vector<std::string> base{"-p", reference["prompt"], "--max-tokens", "64"};
@@ -124,7 +124,7 @@ TEST(Generate, ends_before_a_stop_text) {
   EXPECT_EQ(stopped_at({text.substr(text.size() - 3) + "Q"}), text);
 }
 
-TEST(Generate, stops_at_the_context_s_end_with_a_note) {
+TEST(Generate, StopsAtTheContextsEndWithANote) {
   const std::string near_end = [] {
     std::string list = "5";
     for (int i = 1; i < 1020; ++i) list += ",5";
@@ -143,7 +143,7 @@ TEST(Generate, stops_at_the_context_s_end_with_a_note) {
   EXPECT_TRUE(full.err.starts_with("reprise: note: ")) << full.err;
 }
 
-TEST(Generate, ends_with_the_eos_token) {
+TEST(Generate, EndsWithTheEosToken) {
   // Whatever the model says next is made its end-of-text token, by a generation_config.json.
   const fs::path folder = fs::path(testing::TempDir()) / "reprise-eos";
   fs::remove_all(folder);
@@ -166,7 +166,7 @@ TEST(Generate, ends_with_the_eos_token) {
   fs::remove_all(folder);
 }
 
-TEST(Generate, works_without_a_tokenizer_where_ids_go_in_and_out) {
+TEST(Generate, WorksWithoutATokenizerWhereIdsGoInAndOut) {
   const auto folder = golden_folder("llama-mha-bf16");
   ASSERT_TRUE(folder);
   const Ran ids = run_program(
@@ -177,7 +177,7 @@ TEST(Generate, works_without_a_tokenizer_where_ids_go_in_and_out) {
   expect_refusal(run_program({"generate", *folder, "-p", "a", "--print-ids"}), 1, "tokenizer.json");
 }
 
-TEST(Generate, gives_the_published_text_of_stories260K) {
+TEST(Generate, GivesThePublishedTextOfStories260K) {
   const fs::path folder = fs::path(REPRISE_SOURCE_DIR).parent_path() / "shared/models/stories260K";
   if (!fs::exists(folder / "config.json")) GTEST_SKIP() << "stories260K is not present";
   std::ifstream file(folder / "expected-greedy-200.txt");
@@ -189,7 +189,7 @@ TEST(Generate, gives_the_published_text_of_stories260K) {
   EXPECT_EQ(run_program(arguments).out, expected);
 }
 
-TEST(StandardOutput, that_cannot_be_written_is_an_error) {
+TEST(StandardOutput, ThatCannotBeWrittenIsAnError) {
   const std::vector<std::string> generate{"generate", demo_folder(),  "-p",
                                           "The",      "--max-tokens", "20"};
   for (const std::vector<std::string>& arguments : {generate, {"--help"}, {"info"}}) {

@@ -76,7 +76,7 @@ class Golden : public testing::TestWithParam<const char*> {
   std::optional<SafetensorsFile> file_;
 };
 
-TEST_P(Golden, logits_agree_in_all_modes) {
+TEST_P(Golden, LogitsAgreeInAllModes) {
   for (int number = 0; number < 3; ++number) {
     SCOPED_TRACE(number);
     const TensorEntry* entry = file_->find(std::to_string(number) + ".logits");
@@ -91,7 +91,7 @@ TEST_P(Golden, logits_agree_in_all_modes) {
   }
 }
 
-TEST_P(Golden, greedy_tokens_agree_eager_and_recorded) {
+TEST_P(Golden, GreedyTokensAgreeEagerAndRecorded) {
   for (int number = 0; number < 3; ++number) {
     SCOPED_TRACE(number);
     const std::vector<std::int32_t> expected = ids(number, "greedy");

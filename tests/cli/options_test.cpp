@@ -109,7 +109,7 @@ std::vector<WrongUse> wrong_others() {
 
 class WrongUses : public testing::TestWithParam<WrongUse> {};
 
-TEST_P(WrongUses, are_refused_in_one_line) {
+TEST_P(WrongUses, AreRefusedInOneLine) {
   expect_refusal(run_program(GetParam().arguments), GetParam().status, GetParam().culprit);
 }
 
@@ -117,7 +117,7 @@ const auto kName = [](const auto& one) { return one.param.name; };
 INSTANTIATE_TEST_SUITE_P(Generate, WrongUses, testing::ValuesIn(wrong_generate()), kName);
 INSTANTIATE_TEST_SUITE_P(Others, WrongUses, testing::ValuesIn(wrong_others()), kName);
 
-TEST(Help, is_printed_for_the_program_and_every_command) {
+TEST(Help, IsPrintedForTheProgramAndEveryCommand) {
   const Ran all = run_program({"--help"});
   EXPECT_EQ(all.status, 0);
   EXPECT_EQ(all.err, "");
@@ -130,18 +130,18 @@ TEST(Help, is_printed_for_the_program_and_every_command) {
   }
 }
 
-TEST(Help, comes_before_what_else_is_wrong) {
+TEST(Help, ComesBeforeWhatElseIsWrong) {
   EXPECT_EQ(run_program({"generate", "--max-tokens", "x", "--help"}).status, 0);
 }
 
-TEST(Version, is_one_line) {
+TEST(Version, IsOneLine) {
   const Ran ran = run_program({"--version"});
   EXPECT_EQ(ran.status, 0);
   EXPECT_TRUE(ran.out.starts_with("reprise ")) << ran.out;
   EXPECT_EQ(ran.out.find('\n'), ran.out.size() - 1);
 }
 
-TEST(Info, tells_of_device_build_and_model) {
+TEST(Info, TellsOfDeviceBuildAndModel) {
   const Ran ran = run_program({"info", demo_folder(), "--device", "host"});
   EXPECT_EQ(ran.status, 0) << ran.err;
   for (const std::string fact : {"host:0", "LlamaForCausalLM", "7344384", "bf16", "1024", "8192"}) {

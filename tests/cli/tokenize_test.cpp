@@ -15,7 +15,7 @@ std::string tokenizer_folder(const std::string& style) {
   return REPRISE_SOURCE_DIR "/tests/golden/tokenizers/" + style;
 }
 
-TEST(Tokenize, is_exact_both_ways_in_a_folder_with_only_a_tokenizer) {
+TEST(Tokenize, IsExactBothWaysInAFolderWithOnlyATokenizer) {
   for (const std::string style : {"gpt2-style", "llama2-style", "llama3-style"}) {
     const std::string folder = tokenizer_folder(style);
     std::ifstream file(folder + "/cases-public.json");
@@ -38,7 +38,7 @@ TEST(Tokenize, is_exact_both_ways_in_a_folder_with_only_a_tokenizer) {
   }
 }
 
-TEST(Tokenize, refuses_what_is_no_array_of_ids) {
+TEST(Tokenize, RefusesWhatIsNoArrayOfIds) {
   const auto decode = [](const std::string& input) {
     return run_program({"tokenize", demo_folder(), "--decode"}, input);
   };
@@ -55,12 +55,12 @@ TEST(Tokenize, refuses_what_is_no_array_of_ids) {
   EXPECT_EQ(decode("[]").out, "");
 }
 
-TEST(Tokenize, names_a_missing_tokenizer) {
+TEST(Tokenize, NamesAMissingTokenizer) {
   expect_refusal(run_program({"tokenize", "/nowhere"}, "a"), 1, "/nowhere/tokenizer.json");
   expect_refusal(run_program({"tokenize", "random:llama-2-7b"}, "a"), 1, "random:llama-2-7b");
 }
 
-TEST(Tokenize, of_nothing_gives_the_special_tokens_alone) {
+TEST(Tokenize, OfNothingGivesTheSpecialTokensAlone) {
   EXPECT_EQ(run_program({"tokenize", demo_folder()}).out, "[0]\n");
   EXPECT_EQ(run_program({"tokenize", demo_folder(), "--no-special"}).out, "[]\n");
 }

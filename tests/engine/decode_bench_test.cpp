@@ -101,6 +101,12 @@ TEST_F(DecodeBench, CountsTheBytesAStepMustRead) {
   EXPECT_NEAR(row.gb_per_s, bytes / row.ms_median / 1e6, 1e-9 * row.gb_per_s);
 }
 
+TEST_F(DecodeBench, AWindowHidesOlderEntriesFromTheCount) {
+  source_.config.windows = {6, 0};
+  const DecodeBenchReport report = run(quick({1}));
+  EXPECT_EQ(report.kv_bytes_per_row, (6 + 20) * 2 * (2 * 8) * 4);
+}
+
 TEST_F(DecodeBench, OneModeAlone) {
   DecodeBenchOptions options = quick({1, 3});
   options.eager = false;

@@ -9,6 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include <reprise/error.h>
+#include <reprise/graph.h>
+
 #include "support/golden.h"
 
 namespace reprise {
@@ -178,6 +181,22 @@ TEST_P(DecoderTest, SamplingDependsOnSeedAndPositionOnly) {
   std::int32_t chosen = -1;
   d->read_next(std::span(&chosen, 1));
   EXPECT_EQ(chosen, together.next[3]);
+}
+
+TEST_P(DecoderTest, RunsEagerlyAfterARecordingThatFailed) {
+  const auto d = decoder(1, {1});
+  Stream& stream = d->stream();
+  // Recording inside a recording is refused.
+  EXPECT_THROW((void)capture(stream, [&] { d->record(); }), CaptureError);
+  Batch batch = start(*d, 1);
+  const StepOutput eager = step(*d, batch, RunMode::automatic);
+  EXPECT_EQ(result_.path, RunPath::eager);
+  EXPECT_EQ(result_.reason, FallbackReason::not_recorded);
+  d->record();
+  rewind(batch);
+  const StepOutput replay = step(*d, batch, RunMode::automatic);
+  EXPECT_EQ(result_.path, RunPath::replay);
+  EXPECT_TRUE(bitwise_equal(eager.logits, replay.logits));
 }
 
 TEST_P(DecoderTest, RefusesWhatDoesNotFitAndStaysUsable) {

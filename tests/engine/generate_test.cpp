@@ -32,7 +32,7 @@ class Generate : public testing::Test {
   std::unique_ptr<Decoder> decoder_;
 };
 
-TEST_F(Generate, makes_as_many_tokens_as_asked_for) {
+TEST_F(Generate, MakesAsManyTokensAsAskedFor) {
   std::vector<std::int32_t> seen;
   const GenerateResult result = run({.prompt = {1, 2, 3}, .max_tokens = 5}, [&](std::int32_t id) {
     seen.push_back(id);
@@ -45,7 +45,7 @@ TEST_F(Generate, makes_as_many_tokens_as_asked_for) {
   EXPECT_EQ(decoder_->pool().counters().eager_steps, 4u);
 }
 
-TEST_F(Generate, ends_at_an_eos_token_which_it_keeps) {
+TEST_F(Generate, EndsAtAnEosTokenWhichItKeeps) {
   const GenerateResult all = run({.prompt = {1, 2, 3}, .max_tokens = 8});
   const std::int32_t eos = all.ids[3];
   const GenerateResult result = run({.prompt = {1, 2, 3}, .max_tokens = 8, .eos = {-7, eos}});
@@ -54,7 +54,7 @@ TEST_F(Generate, ends_at_an_eos_token_which_it_keeps) {
   EXPECT_LE(result.ids.size(), 4u);
 }
 
-TEST_F(Generate, ends_when_the_caller_has_enough) {
+TEST_F(Generate, EndsWhenTheCallerHasEnough) {
   int calls = 0;
   const GenerateResult result =
       run({.prompt = {1}, .max_tokens = 8}, [&](std::int32_t) { return ++calls < 3; });
@@ -62,7 +62,7 @@ TEST_F(Generate, ends_when_the_caller_has_enough) {
   EXPECT_EQ(result.ids.size(), 3u);
 }
 
-TEST_F(Generate, ends_where_the_context_does) {
+TEST_F(Generate, EndsWhereTheContextDoes) {
   const std::vector<std::int32_t> prompt(20, 5);
   EXPECT_EQ(run({.prompt = prompt, .max_tokens = 4}).reason, FinishReason::max_tokens);
   const GenerateResult result = run({.prompt = prompt, .max_tokens = 100});
@@ -73,7 +73,7 @@ TEST_F(Generate, ends_where_the_context_does) {
   EXPECT_TRUE(full.ids.empty());
 }
 
-TEST_F(Generate, refuses_wrong_requests_and_stays_usable) {
+TEST_F(Generate, RefusesWrongRequestsAndStaysUsable) {
   EXPECT_THROW(run({.prompt = {}, .max_tokens = 1}), UsageError);
   EXPECT_THROW(run({.prompt = {-1}, .max_tokens = 1}), UsageError);
   EXPECT_THROW(run({.prompt = {1}, .max_tokens = -1}), UsageError);
@@ -84,7 +84,7 @@ TEST_F(Generate, refuses_wrong_requests_and_stays_usable) {
   EXPECT_EQ(run({.prompt = {1}, .max_tokens = 3}).ids.size(), 3u);
 }
 
-TEST_F(Generate, gives_its_pages_back) {
+TEST_F(Generate, GivesItsPagesBack) {
   const std::int32_t before = decoder_->cache().pages().available();
   run({.prompt = {1, 2, 3}, .max_tokens = 20});
   EXPECT_EQ(decoder_->cache().pages().available(), before);

@@ -15,13 +15,13 @@ std::string all_of(StopText& stop, const std::vector<std::string>& pieces) {
   return out + stop.flush();
 }
 
-TEST(StopText, without_stops_all_passes_at_once) {
+TEST(StopText, WithoutStopsAllPassesAtOnce) {
   StopText stop({});
   EXPECT_EQ(stop.push("abc"), "abc");
   EXPECT_FALSE(stop.stopped());
 }
 
-TEST(StopText, holds_back_only_what_could_begin_a_stop) {
+TEST(StopText, HoldsBackOnlyWhatCouldBeginAStop) {
   StopText stop({"END"});
   EXPECT_EQ(stop.push("the E"), "the ");
   EXPECT_EQ(stop.push("N"), "");
@@ -32,20 +32,20 @@ TEST(StopText, holds_back_only_what_could_begin_a_stop) {
   EXPECT_EQ(stop.flush(), "");
 }
 
-TEST(StopText, gives_back_at_the_end_what_was_no_stop) {
+TEST(StopText, GivesBackAtTheEndWhatWasNoStop) {
   StopText stop({"END"});
   EXPECT_EQ(all_of(stop, {"the EN"}), "the EN");
   EXPECT_FALSE(stop.stopped());
 }
 
-TEST(StopText, the_stop_that_begins_first_cuts) {
+TEST(StopText, TheStopThatBeginsFirstCuts) {
   StopText stop({"cd", "bcde"});
   EXPECT_EQ(all_of(stop, {"abcdef"}), "a");
 }
 
-TEST(StopText, refuses_an_empty_stop) { EXPECT_THROW(StopText({"a", ""}), UsageError); }
+TEST(StopText, RefusesAnEmptyStop) { EXPECT_THROW(StopText({"a", ""}), UsageError); }
 
-TEST(StopText, one_stop_cuts_wherever_the_pieces_end) {
+TEST(StopText, OneStopCutsWhereverThePiecesEnd) {
   rc::check([](const std::vector<std::string>& raw) {
     // Two letters, so that near misses are common.
     std::vector<std::string> pieces;

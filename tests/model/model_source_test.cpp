@@ -113,11 +113,28 @@ TEST(ModelSource, ShardsGiveTheSameTensors) {
   EXPECT_EQ(source.tensors->layers[1].up.shape, (Shape{12, 8}));
 }
 
-TEST(ModelSource, TiedModelsMayLackOrCarryAnLmHead) {
+// Transformers ties where the head is missing or a copy, and takes a stored head that differs.
+TEST(ModelSource, AnLmHeadThatDiffersIsUsedThoughTheConfigTies) {
+  TinyModel model;  // its matrices hold the same numbers
+  model.set("tie_word_embeddings", "true");
+  const ModelSource copied = open_model(model.folder().string());
+  EXPECT_TRUE(copied.config.tie_embeddings);
+  EXPECT_EQ(copied.tensors->lm_head.data, copied.tensors->embed.data);
+
+  const fs::path weights = model.file("model.safetensors");
+  std::string bytes = test::read_bytes(weights);
+  const SafetensorsFile file(weights);
+  const std::size_t data = bytes.size() - file.entries().back().end;
+  bytes[data + file.find("lm_head.weight")->begin] ^= 1;
+  test::write_bytes(weights, bytes);
+  const ModelSource own = open_model(model.folder().string());
+  EXPECT_FALSE(own.config.tie_embeddings);
+  EXPECT_NE(own.tensors->lm_head.data, own.tensors->embed.data);
+}
+
+TEST(ModelSource, TiedModelsMayLackAnLmHead) {
   TinyModel model;
   model.set("tie_word_embeddings", "true");
-  const ModelSource carried = open_model(model.folder().string());
-  EXPECT_EQ(carried.tensors->lm_head.data, carried.tensors->embed.data);
   model.edit_header("lm_head.weight", "model.layers.0.self_attn.rotary_emb.inv_freq");
   EXPECT_NO_THROW(open_model(model.folder().string())) << "rotary tables are left alone";
 }
