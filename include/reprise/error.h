@@ -10,6 +10,9 @@
 
 namespace reprise {
 
+// Constructors are written out, not inherited: nvcc 13.0 crashes on inherited ones with a
+// source_location as default argument.
+
 /// Root of every exception the library throws. `what()` is one line that names the culprit and says
 /// what to do; `where()` is the line of the library (or of the caller, where it passed one) that
 /// found the fault.
@@ -28,13 +31,17 @@ class Error : public std::runtime_error {
 /// of range. Nothing was changed; the objects involved stay usable.
 class UsageError : public Error {
  public:
-  using Error::Error;
+  explicit UsageError(const std::string& message,
+                      std::source_location where = std::source_location::current())
+      : Error(message, where) {}
 };
 
 /// A file of a model folder is missing, malformed or contradicts another one.
 class ModelError : public Error {
  public:
-  using Error::Error;
+  explicit ModelError(const std::string& message,
+                      std::source_location where = std::source_location::current())
+      : Error(message, where) {}
 };
 
 /// The device or its driver failed. `code` is the driver's number (0 where there is none).
@@ -52,7 +59,9 @@ class DeviceError : public Error {
 /// The device has not enough free memory for a request. The request changed nothing.
 class OutOfMemory : public DeviceError {
  public:
-  using DeviceError::DeviceError;
+  explicit OutOfMemory(const std::string& message, int code = 0,
+                       std::source_location where = std::source_location::current())
+      : DeviceError(message, code, where) {}
 };
 
 /// What went wrong in a recording (DESIGN §4). The numbers in brackets are CUDA's.
