@@ -101,6 +101,7 @@ void InputSlab::flush(Stream& stream) {
 }
 
 void InputSlab::upload_all(Stream& stream) {
+  if (shadow_.empty()) return;  // a step may have no copied input at all
   ranges_.assign(1, {0, shadow_.size()});
   flush(stream);
 }
