@@ -10,7 +10,6 @@
 
 #include <reprise/error.h>
 
-#include "core/bytes.h"
 #include "core/half.h"
 #include "core/random_weights.h"
 #include "core/statistics.h"
@@ -41,23 +40,6 @@ void check(const DecodeBenchOptions& options) {
 
 int largest(const DecodeBenchOptions& options) {
   return *std::max_element(options.batches.begin(), options.batches.end());
-}
-
-/// Says before the weights are loaded, which may take minutes, that the cache cannot fit.
-void check_room(Device& device, const ModelSource& source, const DecodeBenchOptions& options) {
-  const auto element = size_of(make_ops(device)->cache_dtype(source.dtype()));
-  const ModelConfig& config = source.config;
-  const double token =
-      2.0 * static_cast<double>(config.layers * config.kv_size()) * static_cast<double>(element);
-  const double tokens = static_cast<double>(options.context) * largest(options);
-  const MemoryInfo memory = device.memory_info();
-  const bool countable = tokens < kPageTokens * double{std::numeric_limits<std::int32_t>::max()};
-  if (countable && token * tokens <= static_cast<double>(memory.free)) return;
-  throw OutOfMemory(fmt::format(
-      "keys and values of {} rows with {} entries each take {:.1f} GiB, {} has {} free; ask for a "
-      "smaller batch or a shorter context",
-      largest(options), options.context, token * tokens / (1 << 30), device.label(),
-      format_bytes(memory.free)));
 }
 
 /// Bytes of keys and values a row with `context` entries reads: a window hides the older ones.
@@ -212,7 +194,9 @@ std::string_view to_string(DecodeMode mode) noexcept {
 DecodeBenchReport bench_decode(const std::shared_ptr<Device>& device, const ModelSource& source,
                                const DecodeBenchOptions& options) {
   check(options);
-  check_room(*device, source, options);
+  // The decoder would say so too, but after it was announced that the model is being loaded.
+  KvCache::require_room(*device, source.config, make_ops(*device)->cache_dtype(source.dtype()),
+                        largest(options), options.context);
   if (options.on_progress) options.on_progress("loading the model");
   return Bench(device, source, options).run();
 }

@@ -9,8 +9,18 @@
 namespace reprise {
 namespace {
 
-std::int64_t context_of(const ModelSource& source, const DecoderOptions& options) {
-  return options.max_context != 0 ? options.max_context : source.config.max_positions;
+int sequences_of(const DecoderOptions& options) {
+  return options.sequences != 0 ? options.sequences : options.max_batch;
+}
+
+/// The longest sequence, once it is known that the cache has room for as many as are asked for.
+std::int64_t checked_context(const Device& device, const Ops& ops, const ModelSource& source,
+                             const DecoderOptions& options) {
+  const std::int64_t context =
+      options.max_context != 0 ? options.max_context : source.config.max_positions;
+  KvCache::require_room(device, source.config, ops.cache_dtype(source.dtype()),
+                        sequences_of(options), context);
+  return context;
 }
 
 template <class T>
@@ -24,13 +34,12 @@ Decoder::Decoder(std::shared_ptr<Device> device, const ModelSource& source, Deco
     : device_(std::move(device)),
       ops_(make_ops(*device_)),
       load_stream_(device_->create_stream("load")),
-      max_context_(context_of(source, options)),
+      max_context_(checked_context(*device_, *ops_, source, options)),
       pages_per_sequence_(KvCache::pages_for(max_context_)),
       model_(source, *ops_, load_stream_, max_context_) {
-  const int sequences = options.sequences != 0 ? options.sequences : options.max_batch;
   const DType cache_dtype = ops_->cache_dtype(model_.dtype());
   cache_ = std::make_unique<KvCache>(*device_, model_.config(), cache_dtype,
-                                     KvCache::pages_for(sequences, max_context_));
+                                     KvCache::pages_for(sequences_of(options), max_context_));
   decode_step_ =
       std::make_unique<DecodeStep>(model_, *ops_, *cache_, pages_per_sequence_, options.budget);
   GraphPoolOptions pool_options{.sizes = options.sizes,

@@ -42,6 +42,7 @@ struct DecodeRow {
 /// One lane: use it from one thread at a time.
 class Decoder {
  public:
+  /// Loads the model. Throws OutOfMemory first where the cache has no room on the device.
   Decoder(std::shared_ptr<Device> device, const ModelSource& source, DecoderOptions options);
   ~Decoder();
   Decoder(const Decoder&) = delete;

@@ -21,7 +21,7 @@ std::string_view to_string(FinishReason reason) noexcept;
 
 struct GenerateRequest {
   std::vector<std::int32_t> prompt;
-  std::int64_t max_tokens = 0;    ///< 0 or more
+  std::int64_t max_tokens = 0;         ///< 0 or more
   std::vector<std::int32_t> eos = {};  ///< any of these ends the text; empty: none does
   Sampling sampling = {};
   RunMode mode = RunMode::automatic;  ///< of the decode steps

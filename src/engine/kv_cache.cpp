@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "core/bytes.h"
+
 namespace reprise {
 
 Sequence::~Sequence() { release(); }
@@ -54,6 +56,19 @@ std::int32_t KvCache::pages_for(std::int64_t sequences, std::int64_t tokens) {
       fmt::format("a KV cache of {} sequences of {} tokens has more pages than can be numbered; "
                   "ask for fewer rows or a shorter context",
                   sequences, tokens));
+}
+
+void KvCache::require_room(const Device& device, const ModelConfig& config, DType dtype,
+                           std::int64_t sequences, std::int64_t tokens) {
+  const double token = 2.0 * static_cast<double>(config.layers * config.kv_size()) *
+                       static_cast<double>(size_of(dtype));
+  const double bytes = token * static_cast<double>(sequences) * static_cast<double>(tokens);
+  const MemoryInfo memory = device.memory_info();
+  if (bytes <= static_cast<double>(memory.free)) return;
+  throw OutOfMemory(fmt::format(
+      "keys and values of {} rows with {} entries each take {:.1f} GiB, {} has {} free; ask for a "
+      "smaller batch, a shorter context or fewer tokens",
+      sequences, tokens, bytes / (1 << 30), device.label(), format_bytes(memory.free)));
 }
 
 KvCache::KvCache(Device& device, const ModelConfig& config, DType dtype, std::int32_t pages)

@@ -54,6 +54,11 @@ class KvCache {
   /// OutOfMemory where page numbers have too few bits.
   static std::int32_t pages_for(std::int64_t sequences, std::int64_t tokens);
 
+  /// Throws OutOfMemory where the device has no room for the keys and values of so many sequences
+  /// of that length. For asking before the weights are loaded, which may take minutes.
+  static void require_room(const Device& device, const ModelConfig& config, DType dtype,
+                           std::int64_t sequences, std::int64_t tokens);
+
   const std::vector<CacheLayer>& layers() const noexcept { return layers_; }
   /// The whole memory as one tensor, for binding: recorded graphs hold its address.
   TensorView tensor() const { return buffer_.tensor(DType::u8, Shape{bytes()}); }

@@ -37,6 +37,17 @@ TEST(KvCache, RefusesASizeBeyondSixtyFourBits) {
   EXPECT_THROW(KvCache(*device, config, DType::f32, 1 << 16), OutOfMemory);
 }
 
+TEST(KvCache, SaysHowMuchRoomIsMissing) {
+  ModelConfig config;
+  config.layers = 2;
+  config.kv_heads = 2;
+  config.head_dim = 64;
+  const auto device = host::open({.threads = 1, .memory_limit = std::size_t{64} << 20});
+  EXPECT_NO_THROW(KvCache::require_room(*device, config, DType::f32, 1, 32768));
+  EXPECT_THROW(KvCache::require_room(*device, config, DType::f32, 1, 32769), OutOfMemory);
+  EXPECT_THROW(KvCache::require_room(*device, config, DType::f32, 3, 16384), OutOfMemory);
+}
+
 TEST(KvCache, ASequenceThatFindsNoPageKeepsWhatItHad) {
   ModelConfig config;
   config.layers = 1;
