@@ -2,6 +2,9 @@
 // What Reprise throws. Three tiers (docs/errors.md): a caller's mistake and a device's failure are
 // exceptions of the types below; an expected outcome (no block free, no bucket fits) is a return
 // value; destructors never throw.
+//
+// Constructors are written out, not inherited: nvcc 13.0 fails on inherited ones whose default is
+// std::source_location::current(), and a .cu file must be able to include this.
 #pragma once
 
 #include <source_location>
@@ -28,13 +31,17 @@ class Error : public std::runtime_error {
 /// of range. Nothing was changed; the objects involved stay usable.
 class UsageError : public Error {
  public:
-  using Error::Error;
+  explicit UsageError(const std::string& message,
+                      std::source_location where = std::source_location::current())
+      : Error(message, where) {}
 };
 
 /// A file of a model folder is missing, malformed or contradicts another one.
 class ModelError : public Error {
  public:
-  using Error::Error;
+  explicit ModelError(const std::string& message,
+                      std::source_location where = std::source_location::current())
+      : Error(message, where) {}
 };
 
 /// The device or its driver failed. `code` is the driver's number (0 where there is none).
@@ -52,7 +59,9 @@ class DeviceError : public Error {
 /// The device has not enough free memory for a request. The request changed nothing.
 class OutOfMemory : public DeviceError {
  public:
-  using DeviceError::DeviceError;
+  explicit OutOfMemory(const std::string& message, int code = 0,
+                       std::source_location where = std::source_location::current())
+      : DeviceError(message, code, where) {}
 };
 
 /// What went wrong in a recording (DESIGN §4). The numbers in brackets are CUDA's.
