@@ -50,17 +50,35 @@ Seconds best_seconds(int repeats, const std::function<void()>& work) {
   return best;
 }
 
-/// Sums 64-bit words on all threads, with enough sums in flight that only memory limits it.
+/// In the widest registers, and as eight streams, which the processor fetches ahead better than
+/// one: only memory shall be the limit.
+#if defined(__x86_64__)
+[[gnu::target_clones("avx512f", "avx2", "default")]]
+#endif
+std::uint64_t
+sum_of(const std::uint64_t* words, std::size_t count) {
+  constexpr std::size_t kStreams = 8;
+  constexpr std::size_t kLine = 8;
+  std::uint64_t sums[kStreams][kLine] = {};
+  const std::size_t length = count / kStreams / kLine * kLine;
+  for (std::size_t at = 0; at < length; at += kLine) {
+    for (std::size_t stream = 0; stream < kStreams; ++stream) {
+      for (std::size_t i = 0; i < kLine; ++i) sums[stream][i] += words[stream * length + at + i];
+    }
+  }
+  std::uint64_t total = 0;
+  for (const auto& stream : sums) {
+    for (const std::uint64_t sum : stream) total += sum;
+  }
+  return total;
+}
+
 void plain_read(Device& device, Stream& stream, const Weight& weight) {
   const auto* words = static_cast<const std::uint64_t*>(weight.parts[0].data);
   std::atomic<std::uint64_t> total{0};
   host::enqueue(stream, "read", [&] {
     host::parallel_for(device, weight.bytes() / 8, 1 << 20, [&](std::size_t from, std::size_t to) {
-      std::uint64_t sums[32] = {};
-      for (; from + 32 <= to; from += 32) {
-        for (std::size_t i = 0; i < 32; ++i) sums[i] += words[from + i];
-      }
-      for (const std::uint64_t sum : sums) total += sum;
+      total += sum_of(words + from, to - from);
     });
   });
   stream.synchronize();

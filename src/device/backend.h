@@ -142,6 +142,9 @@ class StreamState : public std::enable_shared_from_this<StreamState> {
   virtual void discard_capture() noexcept = 0;
   /// Nodes so far; only while capturing.
   virtual std::size_t captured_nodes() const = 0;
+  /// The open label scopes are about to change: work recorded so far belongs to the present ones.
+  /// Called by the recording thread; for devices that see some of the work only afterwards.
+  virtual void labels_will_change() {}
 
   // Set by Device when it makes the stream.
   Device* device = nullptr;

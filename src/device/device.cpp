@@ -77,12 +77,17 @@ Stream Device::create_stream(std::string name) {
 
 Stream& Device::default_stream() {
   state_->require_usable();
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->default_stream != nullptr) return *state_->default_stream;
+  }
+  // Not under the lock: a device that is found lost here wants it.
+  auto stream = state_->create_default_stream();
+  stream->device = this;
+  stream->owner = state_.get();
+  stream->is_default = true;
   const std::lock_guard lock(state_->mutex);
-  if (state_->default_stream == nullptr) {
-    auto stream = state_->create_default_stream();
-    stream->device = this;
-    stream->owner = state_.get();
-    stream->is_default = true;
+  if (state_->default_stream == nullptr) {  // else another thread was faster
     state_->streams.push_back(stream);
     state_->default_stream = std::make_unique<Stream>(std::move(stream));
   }

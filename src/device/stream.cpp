@@ -117,13 +117,20 @@ bool Stream::recording() const noexcept { return state_->recording() != nullptr;
 LabelScope::LabelScope(Stream& stream, std::string_view label) {
   const auto recording = stream.state().recording();
   if (recording == nullptr || recording->thread != std::this_thread::get_id()) return;
+  stream.state().labels_will_change();
   stream_ = stream.shared_state();
   stream_->labels.emplace_back(label);
 }
 
 LabelScope::~LabelScope() {
   // Empty where the recording ended first and cleared the labels.
-  if (stream_ != nullptr && !stream_->labels.empty()) stream_->labels.pop_back();
+  if (stream_ == nullptr || stream_->labels.empty()) return;
+  try {
+    stream_->labels_will_change();
+  } catch (const std::exception&) {
+    // A recording found broken here was marked as spoilt: its end throws.
+  }
+  stream_->labels.pop_back();
 }
 
 }  // namespace reprise

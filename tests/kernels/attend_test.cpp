@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "kernels/host/elements.h"
 #include "kernels/support/world.h"
 
 namespace reprise::testing {
@@ -224,6 +225,40 @@ TEST(RotateAppend, BitsOfARowDependOnNeitherRowsNorTheFirstRow) {
     EXPECT_TRUE(same_bits(all, joined));
     EXPECT_TRUE(same_bits(scene.keys, pieces.keys));
     EXPECT_TRUE(same_bits(scene.values, pieces.values));
+  }
+}
+
+/// Attention of a reference that stores in 16 bits reads its own queries and cache.
+TEST(Attend, TheReferenceTakesSixteenBitStorage) {
+  World world;
+  SCOPED_TRACE(world.trace());
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    Scene exact(world, 6, {.heads = 4, .kv_heads = 2, .head_dim = 16}, false);
+    const auto narrow = [&](std::vector<float>& values) {
+      std::vector<std::uint16_t> bits(values.size());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto at = static_cast<std::int64_t>(i);
+        store_element(dtype, bits.data(), at, values[i]);
+        values[i] = load_element(dtype, bits.data(), at);
+      }
+      return bits;
+    };
+    auto q = narrow(exact.q), keys = narrow(exact.keys), values = narrow(exact.values);
+    const auto expected = exact.attend(world, world.reference(), 0, 0, 6);
+    std::vector<std::uint16_t> out(expected.size());
+    make_reference_primitives(world.device(), {.activation = dtype, .cache = dtype})
+        ->attend({.geometry = exact.geometry, .scale = 0.3f},
+                 {.batch = exact.batch(),
+                  .q = q.data(),
+                  .cache = {.keys = keys.data(), .values = values.data(), .dtype = dtype},
+                  .out = out.data()},
+                 6, world.stream());
+    world.stream().synchronize();
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      std::uint16_t rounded = 0;
+      store_element(dtype, &rounded, 0, expected[i]);
+      EXPECT_EQ(out[i], rounded);
+    }
   }
 }
 

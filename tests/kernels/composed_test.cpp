@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The block operations against the same formulas written out in float64.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -142,90 +143,116 @@ TEST(ComposedOps, LogitsAreTheProductOfTheNormedRow) {
   }
 }
 
-/// q, k, v of one sequence, then attention, all rows a prefill of 21 tokens in pages 2 and 1.
-TEST(ComposedOps, QkvAndAttendGiveCausalAttention) {
-  World world;
-  SCOPED_TRACE(world.trace());
-  Block block(world);
-  constexpr int kHeads = 4, kKvHeads = 2, kDim = 10;
-  const HeadGeometry geometry{.heads = kHeads, .kv_heads = kKvHeads, .head_dim = kDim};
-  const Weight weight = world.matrix((kHeads + 2 * kKvHeads) * kDim, Block::kHidden, DType::bf16,
-                                     {kHeads * kDim, kKvHeads * kDim, kKvHeads * kDim}, 0.15f);
-  const Weight bias = world.vector(weight.rows);
-  std::vector<float> rope(64 * kDim);
-  for (int p = 0; p < 64; ++p) {
-    for (int i = 0; i < kDim / 2; ++i) {
-      const double angle = p * std::pow(10000.0, -2.0 * i / kDim);
-      rope[static_cast<std::size_t>(p * kDim + 2 * i)] = static_cast<float>(std::cos(angle));
-      rope[static_cast<std::size_t>(p * kDim + 2 * i + 1)] = static_cast<float>(std::sin(angle));
+/// One sequence, all rows a prefill of 21 tokens in pages 2 and 1.
+struct Attention {
+  static constexpr int kHeads = 4, kKvHeads = 2, kDim = 10, kWindow = 9;
+  static constexpr HeadGeometry kGeometry{.heads = kHeads, .kv_heads = kKvHeads, .head_dim = kDim};
+
+  explicit Attention(World& world)
+      : block(world),
+        weight(world.matrix((kHeads + 2 * kKvHeads) * kDim, Block::kHidden, DType::bf16,
+                            {kHeads * kDim, kKvHeads * kDim, kKvHeads * kDim}, 0.15f)),
+        bias(world.vector(weight.rows)) {
+    for (int p = 0; p < 64; ++p) {
+      for (int i = 0; i < kDim / 2; ++i) {
+        rope.push_back(static_cast<float>(std::cos(angle(p, i))));
+        rope.push_back(static_cast<float>(std::sin(angle(p, i))));
+      }
     }
+    for (int r = 0; r < Block::kRows; ++r) positions.push_back(r);
   }
 
-  const std::vector<std::int32_t> table{2, 1, 0, 0};
-  std::vector<std::int32_t> positions, sequences(Block::kRows, 0);
-  for (int r = 0; r < Block::kRows; ++r) positions.push_back(r);
-  const BatchInputs batch{.positions = positions.data(),
-                          .sequences = sequences.data(),
-                          .block_tables = table.data(),
-                          .pages_per_sequence = 4};
-  Fenced keys(3 * kPageTokens * kKvHeads * kDim);
-  Fenced values(3 * kPageTokens * kKvHeads * kDim);
-  const CacheLayer cache{.keys = keys.data(), .values = values.data()};
-  Fenced q(std::size_t{Block::kRows} * kHeads * kDim);
-  Fenced out(std::size_t{Block::kRows} * kHeads * kDim);
-  run(world, *block.ops,
-      QkvDescriptor{.norm = &block.norm,
-                    .norm_eps = 1e-5f,
-                    .weight = &weight,
-                    .bias = &bias,
-                    .geometry = geometry,
-                    .rope = rope.data(),
-                    .rope_positions = 64},
-      QkvArgs{.batch = batch, .residual = block.residual.data(), .q = q.data(), .cache = cache},
-      Block::kRows, 5000);
-  run(world, *block.ops, AttendDescriptor{.geometry = geometry, .scale = 0.25f, .window = 9},
-      AttendArgs{.batch = batch, .q = q.data(), .cache = cache, .out = out.data()}, Block::kRows);
+  static double angle(int position, int pair) {
+    return position * std::pow(10000.0, -2.0 * pair / kDim);
+  }
 
-  std::vector<Doubles> qkv;
-  for (int r = 0; r < Block::kRows; ++r) {
+  void run_blocks(World& world, float* out) {
+    const BatchInputs batch{.positions = positions.data(),
+                            .sequences = sequences.data(),
+                            .block_tables = table.data(),
+                            .pages_per_sequence = 4};
+    const CacheLayer cache{.keys = keys.data(), .values = values.data()};
+    Fenced q(std::size_t{Block::kRows} * kHeads * kDim);
+    run(world, *block.ops,
+        QkvDescriptor{.norm = &block.norm,
+                      .norm_eps = 1e-5f,
+                      .weight = &weight,
+                      .bias = &bias,
+                      .geometry = kGeometry,
+                      .rope = rope.data(),
+                      .rope_positions = 64},
+        QkvArgs{.batch = batch, .residual = block.residual.data(), .q = q.data(), .cache = cache},
+        Block::kRows, 5000);
+    run(world, *block.ops,
+        AttendDescriptor{.geometry = kGeometry, .scale = 0.25f, .window = kWindow},
+        AttendArgs{.batch = batch, .q = q.data(), .cache = cache, .out = out}, Block::kRows);
+  }
+
+  /// q, k and v of a row, q and k rotated.
+  Doubles expected_qkv(int r) const {
     Doubles row = product(normed(block.row(r), block.norm, 1e-5), weight, &bias);
     for (int head = 0; head < kHeads + kKvHeads; ++head) {
       for (int i = 0; i < kDim / 2; ++i) {
         double& a = row[static_cast<std::size_t>(head * kDim + i)];
         double& b = row[static_cast<std::size_t>(head * kDim + kDim / 2 + i)];
-        const double angle = r * std::pow(10000.0, -2.0 * i / kDim);
-        const double turned = a * std::cos(angle) - b * std::sin(angle);
-        b = b * std::cos(angle) + a * std::sin(angle);
+        const double turned = a * std::cos(angle(r, i)) - b * std::sin(angle(r, i));
+        b = b * std::cos(angle(r, i)) + a * std::sin(angle(r, i));
         a = turned;
       }
     }
-    qkv.push_back(row);
+    return row;
   }
+
+  /// softmax(q · k / 4) · v of row r and one head.
+  static Doubles expected_head(const std::vector<Doubles>& qkv, int r, int head) {
+    const auto k = static_cast<std::size_t>((kHeads + head / 2) * kDim);
+    const auto v = k + std::size_t{kKvHeads} * kDim;
+    const Doubles& own = qkv[static_cast<std::size_t>(r)];
+    Doubles sum(kDim);
+    double total = 0;
+    for (int e = std::max(0, r + 1 - kWindow); e <= r; ++e) {
+      const Doubles& entry = qkv[static_cast<std::size_t>(e)];
+      double dot = 0;
+      for (std::size_t i = 0; i < kDim; ++i) {
+        dot += own[static_cast<std::size_t>(head * kDim) + i] * entry[k + i];
+      }
+      const double share = std::exp(0.25 * dot);
+      total += share;
+      for (std::size_t i = 0; i < kDim; ++i) sum[i] += share * entry[v + i];
+    }
+    for (double& x : sum) x /= total;
+    return sum;
+  }
+
+  Block block;
+  Weight weight, bias;
+  std::vector<float> rope;
+  std::vector<std::int32_t> table{2, 1, 0, 0}, positions,
+      sequences = std::vector<int>(Block::kRows);
+  Fenced keys{3 * kPageTokens * kKvHeads * kDim};
+  Fenced values{3 * kPageTokens * kKvHeads * kDim};
+};
+
+TEST(ComposedOps, QkvAndAttendGiveCausalAttention) {
+  World world;
+  SCOPED_TRACE(world.trace());
+  Attention attention(world);
+  Fenced out(std::size_t{Block::kRows} * Attention::kHeads * Attention::kDim);
+  attention.run_blocks(world, out.data());
+
+  std::vector<Doubles> qkv;
+  for (int r = 0; r < Block::kRows; ++r) qkv.push_back(attention.expected_qkv(r));
   std::vector<float> expected;
   for (int r = 0; r < Block::kRows; ++r) {
-    for (int head = 0; head < kHeads; ++head) {
-      const auto k = static_cast<std::size_t>((kHeads + head / 2) * kDim);
-      const auto v = k + std::size_t{kKvHeads} * kDim;
-      Doubles sum(kDim);
-      double total = 0;
-      for (int e = std::max(0, r - 8); e <= r; ++e) {
-        double dot = 0;
-        for (std::size_t i = 0; i < kDim; ++i) {
-          dot += qkv[static_cast<std::size_t>(r)][static_cast<std::size_t>(head * kDim) + i] *
-                 qkv[static_cast<std::size_t>(e)][k + i];
-        }
-        const double share = std::exp(0.25 * dot);
-        total += share;
-        for (std::size_t i = 0; i < kDim; ++i) {
-          sum[i] += share * qkv[static_cast<std::size_t>(e)][v + i];
-        }
+    for (int head = 0; head < Attention::kHeads; ++head) {
+      for (const double x : Attention::expected_head(qkv, r, head)) {
+        expected.push_back(static_cast<float>(x));
       }
-      for (const double x : sum) expected.push_back(static_cast<float>(x / total));
     }
   }
   EXPECT_LT(relative_error(out.span(), expected), 1e-5);
-  for (int i = 0; i < kPageTokens * kKvHeads * kDim; ++i) {
-    ASSERT_TRUE(is_poison(keys[static_cast<std::size_t>(i)])) << "the sink page was written";
+  for (std::size_t i = 0; i < attention.keys.size() / 3; ++i) {
+    ASSERT_TRUE(is_poison(attention.keys[i])) << "the sink page was written";
   }
 }
 
@@ -238,67 +265,88 @@ std::string refusal(const std::function<void()>& call) {
   return "accepted";
 }
 
-TEST(ComposedOps, RefusesDescriptorsThatContradictThemselves) {
-  World world;
-  const auto ops = make_ops(world.device());
-  const Weight norm = world.vector(8);
-  const Weight short_norm = world.vector(7);
-  const Weight weight = world.matrix(24, 8, DType::bf16);
-  const float rope[8] = {};
-  const PlanBudget budget;
-  const auto plan = [&](const auto& descriptor, int rows) {
-    return refusal([&] { ops->plan(descriptor, rows, budget); });
-  };
-  const auto expect = [](const std::string& message, const char* field) {
-    EXPECT_EQ(message.rfind(field, 0), 0u) << message;
-  };
-  const QkvDescriptor good{.norm = &norm,
-                           .norm_eps = 1e-5f,
-                           .weight = &weight,
-                           .geometry = {.heads = 2, .kv_heads = 2, .head_dim = 4},
-                           .rope = rope,
-                           .rope_positions = 1};
-  EXPECT_EQ(plan(good, 1), "accepted");
-  expect(plan(good, 0), "qkv was planned for 0 rows");
-  expect(plan(EmbedDescriptor{}, 1), "embed.table is missing");
-  expect(plan(EmbedDescriptor{.table = &weight}, -3), "embed was planned for -3 rows");
+/// A valid qkv descriptor to spoil, and the way to ask for plans.
+struct Refusals {
+  explicit Refusals(World& world)
+      : ops(make_ops(world.device())),
+        norm(world.vector(8)),
+        weight(world.matrix(24, 8, DType::bf16)) {
+    good = {.norm = &norm,
+            .norm_eps = 1e-5f,
+            .weight = &weight,
+            .geometry = {.heads = 2, .kv_heads = 2, .head_dim = 4},
+            .rope = rope,
+            .rope_positions = 1};
+  }
 
+  template <class Descriptor>
+  void expect(const Descriptor& descriptor, const std::string& beginning, int rows = 1) {
+    const std::string message = refusal([&] { ops->plan(descriptor, rows, PlanBudget{}); });
+    EXPECT_EQ(message.rfind(beginning, 0), 0u) << message;
+  }
+
+  std::unique_ptr<Ops> ops;
+  Weight norm, weight;
+  float rope[8] = {};
+  QkvDescriptor good;
+};
+
+TEST(ComposedOps, RefusesQkvDescriptorsThatContradictThemselves) {
+  World world;
+  Refusals refusals(world);
+  const QkvDescriptor good = refusals.good;
+  refusals.expect(good, "accepted");
+  refusals.expect(good, "qkv was planned for 0 rows", 0);
   QkvDescriptor bad = good;
   bad.geometry.kv_heads = 3;
-  expect(plan(bad, 1), "qkv.geometry.kv_heads is 3");
+  refusals.expect(bad, "qkv.geometry.kv_heads is 3");
   bad = good;
   bad.geometry.head_dim = 5;
-  expect(plan(bad, 1), "qkv.geometry.head_dim is 5");
+  refusals.expect(bad, "qkv.geometry.head_dim is 5");
   bad = good;
   bad.geometry.heads = 4;
-  expect(plan(bad, 1), "qkv.weight has 24 rows");
+  refusals.expect(bad, "qkv.weight has 24 rows");
   bad = good;
+  const Weight short_norm = world.vector(7);
   bad.norm = &short_norm;
-  expect(plan(bad, 1), "qkv.norm has 7 elements");
+  refusals.expect(bad, "qkv.norm has 7 elements");
   bad = good;
-  bad.bias = &norm;
-  expect(plan(bad, 1), "qkv.bias has 8 elements");
+  bad.bias = &refusals.norm;
+  refusals.expect(bad, "qkv.bias has 8 elements");
   bad = good;
   bad.rope = nullptr;
-  expect(plan(bad, 1), "qkv.rope is missing");
+  refusals.expect(bad, "qkv.rope is missing");
   bad = good;
   bad.norm_eps = std::nanf("");
-  expect(plan(bad, 1), "qkv.norm_eps");
+  refusals.expect(bad, "qkv.norm_eps");
+}
 
-  expect(plan(AttendDescriptor{.geometry = good.geometry, .scale = 1, .window = -1}, 1),
-         "attend.window is -1");
-  expect(plan(ProjectDescriptor{}, 1), "project.weight is missing");
+TEST(ComposedOps, RefusesOtherDescriptorsThatContradictThemselves) {
+  World world;
+  Refusals refusals(world);
+  refusals.expect(EmbedDescriptor{}, "embed.table is missing");
+  refusals.expect(EmbedDescriptor{.table = &refusals.weight}, "embed was planned for -3 rows", -3);
+  refusals.expect(AttendDescriptor{.geometry = refusals.good.geometry, .scale = 1, .window = -1},
+                  "attend.window is -1");
+  refusals.expect(ProjectDescriptor{}, "project.weight is missing");
   const Weight odd = world.matrix(3, 8, DType::f32);
-  expect(plan(GateUpDescriptor{.norm = &norm, .weight = &odd}, 1), "gate_up.weight has 3 rows");
-  expect(plan(LogitsDescriptor{.weight = &weight}, 1), "logits.norm is missing");
-  expect(plan(SelectDescriptor{}, 1), "select.vocabulary is 0");
+  refusals.expect(GateUpDescriptor{.norm = &refusals.norm, .weight = &odd},
+                  "gate_up.weight has 3 rows");
+  refusals.expect(LogitsDescriptor{.weight = &refusals.weight}, "logits.norm is missing");
+  refusals.expect(SelectDescriptor{}, "select.vocabulary is 0");
+}
 
-  const auto own = ops->plan(good, 1, budget);
-  expect(refusal([&] { ops->run(*own, QkvArgs{}, world.stream()); }), "qkv needs a workspace");
-  expect(refusal([&] { ops->run(*own, EmbedArgs{}, world.stream()); }),
-         "embed was run with the plan of another operation");
-  expect(refusal([&] { ops->plan(good, 1, {.workspace_bytes = 10}); }),
-         "qkv needs 512 bytes of workspace for one row");
+TEST(ComposedOps, RefusesRunsWithoutWorkspaceOrWithAForeignPlan) {
+  World world;
+  Refusals refusals(world);
+  Ops& ops = *refusals.ops;
+  const auto plan = ops.plan(refusals.good, 1, PlanBudget{});
+  EXPECT_EQ(refusal([&] { ops.run(*plan, QkvArgs{}, world.stream()); }),
+            "qkv needs a workspace of 512 bytes; none was given");
+  EXPECT_EQ(refusal([&] { ops.run(*plan, EmbedArgs{}, world.stream()); }),
+            "embed was run with the plan of another operation");
+  EXPECT_EQ(refusal([&] { ops.plan(refusals.good, 1, {.workspace_bytes = 10}); }),
+            "qkv needs 512 bytes of workspace for one row; PlanBudget::workspace_bytes is 10");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Embedding, norm and gated activation.
 #include <cmath>
 
+#include "core/half.h"
 #include "kernels/support/world.h"
 
 namespace reprise::testing {
@@ -117,6 +118,43 @@ TEST(Embed, ATokenOutsideTheVocabularyIsNamed) {
     FAIL() << "token 50 of 50 was accepted";
   } catch (const DeviceError& error) {
     EXPECT_NE(std::string(error.what()).find("token 50"), std::string::npos) << error.what();
+  }
+}
+
+/// As the stand-in for a device of 16-bit storage, the reference computes alike and rounds at the
+/// end.
+TEST(Reference, RoundsWhatItStoresToTheTypeAskedFor) {
+  World world;
+  SCOPED_TRACE(world.trace());
+  const Weight weight = world.vector(30);
+  const auto input = world.normal(2 * 30);
+  const auto norm = run_norm(world, world.reference(), weight, input, 0, 2);
+  const auto silu = run_silu(world, world.reference(), input, 30, 0, 1);
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    const auto primitives =
+        make_reference_primitives(world.device(), {.activation = dtype, .cache = dtype});
+    EXPECT_EQ(primitives->activation_dtype(DType::f32), dtype);
+    EXPECT_EQ(primitives->cache_dtype(DType::f32), dtype);
+    std::vector<std::uint16_t> stored(60 + 30);
+    primitives->rms_norm({.input = input.data(),
+                          .weight = &weight,
+                          .eps = 1e-5f,
+                          .out = stored.data(),
+                          .out_dtype = dtype,
+                          .rows = 2,
+                          .width = 30},
+                         world.stream());
+    primitives->silu_mul({.gate_up = input.data(),
+                          .out = stored.data() + 60,
+                          .out_dtype = dtype,
+                          .rows = 1,
+                          .width = 30},
+                         world.stream());
+    world.stream().synchronize();
+    for (std::size_t i = 0; i < stored.size(); ++i) {
+      const float exact = i < 60 ? norm[i] : silu[i - 60];
+      EXPECT_EQ(stored[i], dtype == DType::bf16 ? bf16_from_float(exact) : f16_from_float(exact));
+    }
   }
 }
 

@@ -2,9 +2,10 @@
 // The vectorised kernels of one instruction set. Each works on a part of its operation, so that the
 // caller can share it out among threads; no part's results depend on how the cut was made.
 //
-// The bodies are written once, over a vector type `V` (vector_*.h), and compiled once per level by
-// level_*.cpp under a target pragma. They live in unnamed namespaces and include nothing, so that
-// no function compiled for a wide instruction set can be linked into code that runs everywhere.
+// The bodies are written once, over a vector type `V` (vector_*.inl), and compiled once per level
+// by level_*.cpp under a target pragma; hence .inl, for they do not stand alone. They live in
+// unnamed namespaces and include nothing, so that no function compiled for a wide instruction set
+// can be linked into code that runs everywhere.
 #pragma once
 
 #include <cstdint>

@@ -18,12 +18,12 @@
 // Everything below is compiled for this instruction set; nothing above is.
 #pragma GCC target("avx2,fma,f16c")
 
-#include "kernels/host/simd/vector_avx2.h"
+#include "kernels/host/simd/vector_avx2.inl"
 
 // After the vector type they are written over; the last uses the others.
-#include "kernels/host/simd/attend_body.h"
-#include "kernels/host/simd/matmul_body.h"
-#include "kernels/host/simd/pointwise_body.h"
+#include "kernels/host/simd/attend_body.inl"
+#include "kernels/host/simd/matmul_body.inl"
+#include "kernels/host/simd/pointwise_body.inl"
 
 namespace reprise::simd {
 

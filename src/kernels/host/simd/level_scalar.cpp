@@ -8,13 +8,13 @@
 #include "core/half.h"
 #include "core/random_weights.h"
 #include "kernels/host/simd/kernel_table.h"
-#include "kernels/host/simd/vector_scalar.h"
+#include "kernels/host/simd/vector_scalar.inl"
 #include "kernels/sampling.h"
 
 // After the vector type they are written over; the last uses the others.
-#include "kernels/host/simd/attend_body.h"
-#include "kernels/host/simd/matmul_body.h"
-#include "kernels/host/simd/pointwise_body.h"
+#include "kernels/host/simd/attend_body.inl"
+#include "kernels/host/simd/matmul_body.inl"
+#include "kernels/host/simd/pointwise_body.inl"
 
 namespace reprise::simd {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that goes over a row once, over the vector type V. Needs attend_body.h for exp and
-// matmul_body.h for the loads.
+// Everything that goes over a row once, over the vector type V. Needs attend_body.inl for exp and
+// matmul_body.inl for the loads.
 #pragma once
 
 namespace reprise::simd {

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda/device.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "device/cuda/driver.h"
+#include "device/cuda/event.h"
+#include "device/cuda/status.h"
+#include "device/cuda/stream.h"
+
+namespace reprise {
+
+std::unique_ptr<DeviceState> open_cuda_backend(int ordinal) {
+  return std::make_unique<cuda::CudaDevice>(ordinal);
+}
+
+bool cuda_available() noexcept {
+  int count = 0;
+  const bool answered = cudaGetDeviceCount(&count) == cudaSuccess;
+  if (!answered) cudaGetLastError();
+  return answered && count > 0;
+}
+
+namespace cuda {
+namespace {
+
+void require_device(int ordinal) {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess || count == 0) {
+    cudaGetLastError();
+    throw DeviceError(
+        fmt::format("no CUDA device: {}; use --device host",
+                    status == cudaSuccess ? "the driver counts none" : describe(status)),
+        static_cast<int>(status));
+  }
+  if (ordinal < 0 || ordinal >= count) {
+    throw DeviceError(
+        fmt::format("device cuda:{} is not there; this machine has {} CUDA device{}, "
+                    "counted from cuda:0",
+                    ordinal, count, count == 1 ? "" : "s"));
+  }
+}
+
+const char* space_name(MemorySpace space) {
+  return space == MemorySpace::pinned ? "pinned host" : "cuda device";
+}
+
+}  // namespace
+
+CudaDevice::CudaDevice(int ordinal) {
+  require_device(ordinal);
+  properties.kind = DeviceKind::cuda;
+  properties.ordinal = ordinal;
+  const RelaxedGuard relaxed;
+  check(cudaSetDevice(ordinal), *this, "Device::open");
+  check(cudaFree(nullptr), *this, "Device::open");  // makes the context now, not at the first use
+  cudaDeviceProp found{};
+  check(cudaGetDeviceProperties(&found, ordinal), *this, "Device::open");
+  properties.name = found.name;
+  properties.driver = driver_version();
+  properties.total_memory = found.totalGlobalMem;
+  properties.multiprocessors = found.multiProcessorCount;
+  properties.compute_capability = found.major * 10 + found.minor;
+}
+
+MemoryInfo CudaDevice::memory_info() const {
+  const RelaxedGuard relaxed;
+  auto& self = const_cast<CudaDevice&>(*this);  // a failure may lose the device
+  check(cudaSetDevice(properties.ordinal), self, "Device::memory_info");
+  MemoryInfo info;
+  check(cudaMemGetInfo(&info.free, &info.total), self, "Device::memory_info");
+  return info;
+}
+
+void* CudaDevice::allocate(std::size_t bytes, MemorySpace space) {
+  const std::string_view call =
+      space == MemorySpace::pinned ? "Device::allocate_pinned" : "Device::allocate";
+  check(cudaSetDevice(properties.ordinal), *this, call);
+  const std::size_t size = std::max<std::size_t>(bytes, 1);  // never null
+  void* data = nullptr;
+  const cudaError_t status =
+      space == MemorySpace::pinned ? cudaMallocHost(&data, size) : cudaMalloc(&data, size);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    const MemoryInfo info = memory_info();
+    throw OutOfMemory(
+        space == MemorySpace::pinned
+            ? fmt::format("{} bytes of pinned host memory were asked for and the system did not "
+                          "give them; ask for less, or free some",
+                          bytes)
+            : fmt::format("{} bytes of {} memory were asked for, {} of {} are free; ask for less, "
+                          "or free some",
+                          bytes, space_name(space), info.free, info.total),
+        static_cast<int>(status));
+  }
+  check(status, *this, call);
+  return data;
+}
+
+void CudaDevice::free(void* data, std::size_t, MemorySpace space) noexcept {
+  const RelaxedGuard relaxed;
+  cudaSetDevice(properties.ordinal);
+  // cudaFree waits by itself. Not so, or not by contract, cudaFreeHost.
+  if (space == MemorySpace::pinned) {
+    for (const auto& stream : live_streams()) {
+      static_cast<CudaStream&>(*stream).wait_quietly();
+    }
+  }
+  const cudaError_t status = space == MemorySpace::pinned ? cudaFreeHost(data) : cudaFree(data);
+  if (status == cudaSuccess) return;
+  cudaGetLastError();
+  if (!is_sticky(status)) return;
+  try {
+    mark_lost(fmt::format("freeing memory on device {}: {}", label(), describe(status)),
+              static_cast<int>(status));
+  } catch (const std::exception&) {
+    // No memory for the text: the next call on the device meets the same error and says so.
+  }
+}
+
+std::shared_ptr<StreamState> CudaDevice::create_stream(std::string name) {
+  return std::make_shared<CudaStream>(*this, std::move(name), false);
+}
+
+std::shared_ptr<StreamState> CudaDevice::create_default_stream() {
+  return std::make_shared<CudaStream>(*this, "default", true);
+}
+
+std::unique_ptr<EventState> CudaDevice::create_event() {
+  return std::make_unique<CudaEvent>(*this);
+}
+
+}  // namespace cuda
+}  // namespace reprise

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A CUDA device: its primary context, memory by plain allocations, non-blocking streams.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "device/backend.h"
+
+namespace reprise::cuda {
+
+class CudaDevice final : public DeviceState {
+ public:
+  /// Makes the context. Throws DeviceError where there is no such device.
+  explicit CudaDevice(int ordinal);
+
+  MemoryInfo memory_info() const override;
+  void* allocate(std::size_t bytes, MemorySpace space) override;
+  void free(void* data, std::size_t bytes, MemorySpace space) noexcept override;
+  std::shared_ptr<StreamState> create_stream(std::string name) override;
+  std::shared_ptr<StreamState> create_default_stream() override;
+  std::unique_ptr<EventState> create_event() override;
+};
+
+}  // namespace reprise::cuda

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda/driver.h"
+
+#include <cctype>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+namespace reprise::cuda {
+namespace {
+
+cudaError_t capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, cudaGraph_t* graph,
+                         const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges,
+                         std::size_t* count) {
+#if CUDART_VERSION >= 13000
+  return cudaStreamGetCaptureInfo(stream, status, nullptr, graph, nodes, edges, count);
+#else
+  return cudaStreamGetCaptureInfo_v3(stream, status, nullptr, graph, nodes, edges, count);
+#endif
+}
+
+cudaError_t get_dependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGraphEdgeData* edges,
+                             std::size_t* count) {
+#if CUDART_VERSION >= 13000
+  return cudaGraphNodeGetDependencies(node, nodes, edges, count);
+#else
+  return cudaGraphNodeGetDependencies_v2(node, nodes, edges, count);
+#endif
+}
+
+/// `version` is the CUDA version whose form of the call this code was written against.
+template <class Function>
+void find_entry(const char* name, [[maybe_unused]] unsigned version, Function& out) {
+  void* address = nullptr;
+  auto answer = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+  const cudaError_t status =
+      cudaGetDriverEntryPointByVersion(name, &address, version, cudaEnableDefault, &answer);
+#else
+  const cudaError_t status = cudaGetDriverEntryPoint(name, &address, cudaEnableDefault, &answer);
+#endif
+  if (status != cudaSuccess) cudaGetLastError();
+  const bool found = status == cudaSuccess && answer == cudaDriverEntryPointSuccess;
+  out = found ? reinterpret_cast<Function>(address) : nullptr;
+}
+
+}  // namespace
+
+cudaError_t capture_tail(cudaStream_t stream, CaptureTail& out) {
+  const cudaGraphNode_t* nodes = nullptr;
+  const cudaGraphEdgeData* edges = nullptr;  // asked for: a programmatic edge is an error otherwise
+  std::size_t count = 0;
+  out = {};
+  const cudaError_t status = capture_info(stream, &out.status, &out.graph, &nodes, &edges, &count);
+  // The array lives until the next call on the stream only.
+  if (status == cudaSuccess && out.status == cudaStreamCaptureStatusActive && nodes != nullptr) {
+    out.tail.assign(nodes, nodes + count);
+  }
+  return status;
+}
+
+cudaError_t node_dependencies(cudaGraphNode_t node, NodeDependencies& out) {
+  std::size_t count = 0;
+  out = {};
+  cudaError_t status = get_dependencies(node, nullptr, nullptr, &count);
+  if (status != cudaSuccess || count == 0) return status;
+  out.nodes.resize(count);
+  out.edges.resize(count);
+  return get_dependencies(node, out.nodes.data(), out.edges.data(), &count);
+}
+
+const DriverCalls& DriverCalls::get() {
+  static const DriverCalls calls = [] {
+    DriverCalls found;
+    find_entry("cuGraphKernelNodeGetParams", 12000, found.graph_kernel_node_get_params);
+    find_entry("cuFuncGetName", 12030, found.func_get_name);
+    find_entry("cuKernelGetName", 12030, found.kernel_get_name);
+    return found;
+  }();
+  return calls;
+}
+
+std::string driver_version() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string line;
+  if (file && std::getline(file, line)) {
+    std::istringstream words(line);
+    std::string word;
+    // The line also holds words such as "x86_64": the version is the one that begins with a digit.
+    while (words >> word) {
+      const bool number = std::isdigit(static_cast<unsigned char>(word.front())) != 0;
+      if (number && word.find('.') != std::string::npos) return word;
+    }
+  }
+  int version = 0;
+  if (cudaDriverGetVersion(&version) != cudaSuccess || version == 0) return "unknown";
+  return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
+}
+
+}  // namespace reprise::cuda

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one place that knows which CUDA this is: calls whose form differs between toolkits, and the
+// driver's own entry points, which are asked for at run time. Nothing links libcuda: the program
+// starts on a machine without a driver.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+namespace reprise::cuda {
+
+/// While it lives, the calling thread's recording does not forbid it calls that CUDA calls
+/// potentially unsafe. Only round calls that are known to leave a recording alone: making and
+/// destroying handles, freeing memory, waiting for a stream that does not record.
+class RelaxedGuard {
+ public:
+  RelaxedGuard() noexcept { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~RelaxedGuard() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  RelaxedGuard(const RelaxedGuard&) = delete;
+  RelaxedGuard& operator=(const RelaxedGuard&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+/// What a stream's capture has come to. `tail` are the nodes that its next work will come after.
+struct CaptureTail {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  cudaGraph_t graph = nullptr;
+  std::vector<cudaGraphNode_t> tail;
+};
+cudaError_t capture_tail(cudaStream_t stream, CaptureTail& out);
+
+/// The nodes that `node` comes after, with the kind of each edge.
+struct NodeDependencies {
+  std::vector<cudaGraphNode_t> nodes;
+  std::vector<cudaGraphEdgeData> edges;
+};
+cudaError_t node_dependencies(cudaGraphNode_t node, NodeDependencies& out);
+
+/// Entry points of the driver, by name and version. A null member: this driver has none.
+struct DriverCalls {
+  decltype(&cuGraphKernelNodeGetParams) graph_kernel_node_get_params = nullptr;
+  decltype(&cuFuncGetName) func_get_name = nullptr;
+  decltype(&cuKernelGetName) kernel_get_name = nullptr;
+
+  static const DriverCalls& get();
+};
+
+/// "580.159.04": the kernel module's version, or "CUDA 13.0" where the system does not tell it.
+std::string driver_version();
+
+}  // namespace reprise::cuda

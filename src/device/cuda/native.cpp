@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <reprise/cuda.h>
+
+#include "device/checks.h"
+#include "device/cuda/event.h"
+#include "device/cuda/graph.h"
+#include "device/cuda/stream.h"
+
+namespace reprise::cuda {
+namespace {
+
+void require_cuda(const Device& device, std::string_view call) {
+  if (device.kind() == DeviceKind::cuda) return;
+  throw UsageError(
+      fmt::format("{} on device {}: it works on a CUDA device only", call, device.label()));
+}
+
+CudaStream& cuda_stream(Stream& stream, std::string_view call) {
+  require_cuda(stream.device(), call);
+  return static_cast<CudaStream&>(stream.state());
+}
+
+}  // namespace
+
+cudaStream_t native(Stream& stream) {
+  CudaStream& state = cuda_stream(stream, "cuda::native");
+  checks::admit_work(state, "cuda::native");
+  state.before_raw_work();
+  return state.handle();
+}
+
+void note_work(Stream& stream, std::string_view label) {
+  cuda_stream(stream, "cuda::note_work").after_raw_work(label);
+}
+
+cudaEvent_t native(Event& event) {
+  require_cuda(*event.state().device, "cuda::native");
+  return static_cast<CudaEvent&>(event.state()).handle();
+}
+
+cudaGraph_t native(const Graph& graph) {
+  require_cuda(graph.device(), "cuda::native");
+  return static_cast<const CudaGraph&>(graph.recorded()).handle();
+}
+
+}  // namespace reprise::cuda

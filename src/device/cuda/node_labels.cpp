@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda/node_labels.h"
+
+#include "device/cuda/driver.h"
+
+namespace reprise::cuda {
+
+cudaError_t NodeLabels::name_unnamed(const std::vector<cudaGraphNode_t>& tail,
+                                     const std::string& label, std::size_t& named) {
+  named = 0;
+  std::vector<cudaGraphNode_t> open = tail;
+  NodeDependencies before;
+  while (!open.empty()) {
+    const cudaGraphNode_t node = open.back();
+    open.pop_back();
+    if (!labels_.try_emplace(node, label).second) continue;
+    ++named;
+    const cudaError_t status = node_dependencies(node, before);
+    if (status != cudaSuccess) return status;
+    open.insert(open.end(), before.nodes.begin(), before.nodes.end());
+  }
+  return cudaSuccess;
+}
+
+const std::string& NodeLabels::of(cudaGraphNode_t node) const {
+  static const std::string none;
+  const auto found = labels_.find(node);
+  return found == labels_.end() ? none : found->second;
+}
+
+}  // namespace reprise::cuda

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a CUDA stream records.
+#include <fmt/format.h>
+
+#include "device/checks.h"
+#include "device/cuda/driver.h"
+#include "device/cuda/graph.h"
+#include "device/cuda/status.h"
+#include "device/cuda/stream.h"
+
+namespace reprise::cuda {
+namespace {
+
+/// Ends the capture of `origin`, whatever has become of it: CUDA leaves the streams of a spoilt one
+/// unusable until then.
+void end_and_forget(cudaStream_t origin) noexcept {
+  cudaGraph_t graph = nullptr;
+  if (cudaStreamEndCapture(origin, &graph) == cudaSuccess && graph != nullptr) {
+    const RelaxedGuard relaxed;
+    cudaGraphDestroy(graph);
+  }
+  cudaGetLastError();
+}
+
+}  // namespace
+
+void CudaStream::begin_capture(std::shared_ptr<LiveRecording> recording) {
+  check(cudaSetDevice(owner->properties.ordinal), *this, "capture");
+  node_labels_.clear();
+  const std::lock_guard lock(mutex_);
+  check(cudaEventRecord(reached_.get(), stream_), *this, "capture");
+  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), *this, "capture");
+  captured_in_ = std::move(recording);
+}
+
+std::shared_ptr<RecordedGraph> CudaStream::end_capture() {
+  const std::shared_ptr<LiveRecording> live = recording();
+  try {
+    if (live != nullptr) name_new_nodes(*live, {}, true);
+  } catch (const CaptureError&) {
+    // Found spoilt: ending it says so below, with the whole story.
+  } catch (...) {
+    discard_capture();
+    throw;
+  }
+  cudaGraph_t graph = nullptr;
+  cudaError_t status = cudaSuccess;
+  {
+    const std::lock_guard lock(mutex_);
+    status = cudaStreamEndCapture(stream_, &graph);
+    captured_in_ = nullptr;
+  }
+  if (status == cudaSuccess && graph == nullptr) status = cudaErrorStreamCaptureInvalidated;
+  if (status != cudaSuccess) {
+    node_labels_.clear();
+    fail_end_of_capture(status, *this, live.get());
+  }
+  GraphHandle owned(graph);
+  auto nodes = read_nodes(owned.get(), node_labels_, *this);
+  node_labels_.clear();
+  return std::make_shared<CudaGraph>(std::move(owned), std::move(nodes), *owner);
+}
+
+void CudaStream::discard_capture() noexcept {
+  const std::lock_guard lock(mutex_);
+  end_and_forget(stream_);
+  captured_in_ = nullptr;
+  node_labels_.clear();
+}
+
+std::size_t CudaStream::captured_nodes() const {
+  auto& self = const_cast<CudaStream&>(*this);  // messages want the stream
+  CaptureTail now;
+  check(capture_tail(stream_, now), self, "capture");
+  // One that was spoilt from outside has no graph to count: its end tells the fault.
+  if (now.status != cudaStreamCaptureStatusActive) return 1;
+  std::size_t count = 0;
+  check(cudaGraphGetNodes(now.graph, nullptr, &count), self, "capture");
+  return count;
+}
+
+NodeLabels& CudaStream::shared_labels() const {
+  return static_cast<CudaStream&>(*recording()->origin).node_labels_;
+}
+
+void CudaStream::name_new_nodes(LiveRecording& live, std::string_view leaf, bool count) {
+  CaptureTail now;
+  check(capture_tail(stream_, now), *this, "capture");
+  if (now.status == cudaStreamCaptureStatusInvalidated) {
+    fail(cudaErrorStreamCaptureInvalidated, *this, "capture");
+  }
+  const std::string label = full_label(leaf);
+  std::size_t named = 0;
+  check(shared_labels().name_unnamed(now.tail, label, named), *this, "capture");
+  for (; count && named > 0; --named) live.note_work(*this, label);
+}
+
+void CudaStream::labels_will_change() {
+  const auto live = recording();
+  if (live != nullptr && live->thread == std::this_thread::get_id()) {
+    name_new_nodes(*live, {}, true);
+  }
+}
+
+void CudaStream::before_raw_work() {
+  check(cudaSetDevice(owner->properties.ordinal), *this, "cuda::native");
+  labels_will_change();
+}
+
+void CudaStream::after_raw_work(std::string_view label) {
+  check(cudaGetLastError(), *this, label);
+  const auto live = recording();
+  if (live != nullptr && live->thread == std::this_thread::get_id()) {
+    name_new_nodes(*live, label, true);
+  }
+}
+
+}  // namespace reprise::cuda
