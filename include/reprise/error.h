@@ -13,6 +13,9 @@
 
 namespace reprise {
 
+// Constructors are written out, not inherited: nvcc 13.0 crashes on inherited ones with a
+// source_location as default argument.
+
 /// Root of every exception the library throws. `what()` is one line that names the culprit and says
 /// what to do; `where()` is the line of the library (or of the caller, where it passed one) that
 /// found the fault.

@@ -54,8 +54,8 @@ CudaDevice::CudaDevice(int ordinal) {
   require_device(ordinal);
   properties.kind = DeviceKind::cuda;
   properties.ordinal = ordinal;
-  const RelaxedGuard relaxed;
   check(cudaSetDevice(ordinal), *this, "Device::open");
+  const RelaxedGuard relaxed;  // after it: the guard may make a context for the current device
   check(cudaFree(nullptr), *this, "Device::open");  // makes the context now, not at the first use
   cudaDeviceProp found{};
   check(cudaGetDeviceProperties(&found, ordinal), *this, "Device::open");
@@ -67,9 +67,9 @@ CudaDevice::CudaDevice(int ordinal) {
 }
 
 MemoryInfo CudaDevice::memory_info() const {
-  const RelaxedGuard relaxed;
   auto& self = const_cast<CudaDevice&>(*this);  // a failure may lose the device
   check(cudaSetDevice(properties.ordinal), self, "Device::memory_info");
+  const RelaxedGuard relaxed;
   MemoryInfo info;
   check(cudaMemGetInfo(&info.free, &info.total), self, "Device::memory_info");
   return info;
@@ -101,8 +101,8 @@ void* CudaDevice::allocate(std::size_t bytes, MemorySpace space) {
 }
 
 void CudaDevice::free(void* data, std::size_t, MemorySpace space) noexcept {
-  const RelaxedGuard relaxed;
   cudaSetDevice(properties.ordinal);
+  const RelaxedGuard relaxed;
   // cudaFree waits by itself. Not so, or not by contract, cudaFreeHost.
   if (space == MemorySpace::pinned) {
     for (const auto& stream : live_streams()) {

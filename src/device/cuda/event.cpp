@@ -7,8 +7,8 @@
 namespace reprise::cuda {
 
 EventHandle::EventHandle(DeviceState& device, unsigned flags) {
-  const RelaxedGuard relaxed;
   check(cudaSetDevice(device.properties.ordinal), device, "Device::create_event");
+  const RelaxedGuard relaxed;
   check(cudaEventCreateWithFlags(&event_, flags), device, "Device::create_event");
 }
 
