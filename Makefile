@@ -7,7 +7,7 @@ SHELL := /bin/bash
 export CUDA JOBS
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: help build demo test check format bare-check ci clean
+.PHONY: help build demo test gpu-package gpu-test check format bare-check ci clean
 
 help: ## Show this list
 	@echo "Reprise: what make can do"
@@ -23,6 +23,12 @@ demo: ## Build the program, generate text with the bundled model, compare eager 
 test: ## Build all and run every test that needs no GPU
 	@scripts/test.sh
 
+gpu-package: ## Build the program and the GPU tests for another machine, into gpu-package/ (needs nvcc)
+	@scripts/gpu_package.sh
+
+gpu-test: ## Run gpu-package/ on this machine's GPU: contracts, oracles, memcheck
+	@scripts/gpu_test.sh
+
 check: ## Static checks: format, ranks, sizes, licence lines, links, headers alone
 	@scripts/check.sh
 
@@ -36,4 +42,4 @@ ci: ## Everything CI runs
 	@.ci/run
 
 clean: ## Remove what was built
-	rm -rf build build-*
+	rm -rf build build-* gpu-package

@@ -2,6 +2,9 @@
 // What Reprise throws. Three tiers (docs/errors.md): a caller's mistake and a device's failure are
 // exceptions of the types below; an expected outcome (no block free, no bucket fits) is a return
 // value; destructors never throw.
+//
+// Constructors are written out, not inherited: nvcc 13.0 fails on inherited ones whose default is
+// std::source_location::current(), and a .cu file must be able to include this.
 #pragma once
 
 #include <source_location>

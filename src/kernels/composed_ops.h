@@ -60,5 +60,7 @@ bool simd_level_usable(SimdLevel level) noexcept;
 /// Vectorised with run-time dispatch and threaded; one order of summation for any number of rows.
 /// Throws UsageError for a level the CPU does not have.
 std::unique_ptr<Primitives> make_simd_primitives(Device& device, SimdLevel level = SimdLevel::best);
+/// Those of a CUDA device: what make_cuda_ops() composes. Only in builds with CUDA.
+std::unique_ptr<Primitives> make_cuda_primitives(Device& device);
 
 }  // namespace reprise

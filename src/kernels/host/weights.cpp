@@ -4,36 +4,14 @@
 #include <numeric>
 #include <utility>
 
-#include <reprise/error.h>
 #include <reprise/host.h>
 
 #include "core/random_weights.h"
 #include "kernels/host/elements.h"
+#include "kernels/weight_checks.h"
 
 namespace reprise {
 namespace {
-
-bool floating(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
-}
-
-void check_part(const HostTensor& part, const HostTensor& first, WeightUse use) {
-  const std::string name = "tensor '" + part.name + "'";
-  if (part.data == nullptr) throw UsageError(name + " has no data");
-  if (!floating(part.dtype)) {
-    throw UsageError(name + " is " + std::string(to_string(part.dtype)) +
-                     "; weights must be f32, f16 or bf16");
-  }
-  const std::size_t rank = use == WeightUse::vector ? 1 : 2;
-  if (part.shape.rank() != rank || part.shape.elements() == 0) {
-    throw UsageError(name + " has shape " + to_string(part.shape) + "; expected " +
-                     (rank == 1 ? "a vector" : "a matrix") + " that is not empty");
-  }
-  if (rank == 2 && part.shape[1] != first.shape[1]) {
-    throw UsageError(name + " has " + std::to_string(part.shape[1]) + " columns, '" + first.name +
-                     "' has " + std::to_string(first.shape[1]) + "; stacked tensors must agree");
-  }
-}
 
 /// One f32 array that holds all parts one after the other.
 std::shared_ptr<Buffer> converted(std::span<const HostTensor> parts, std::int64_t elements,
@@ -51,14 +29,7 @@ std::shared_ptr<Buffer> converted(std::span<const HostTensor> parts, std::int64_
 }  // namespace
 
 Weight load_host_weight(std::span<const HostTensor> parts, WeightUse use, Stream& stream) {
-  if (parts.empty()) throw UsageError("a weight needs at least one tensor");
-  bool same_type = true;
-  std::int64_t elements = 0;
-  for (const HostTensor& part : parts) {
-    check_part(part, parts[0], use);
-    same_type = same_type && part.dtype == parts[0].dtype;
-    elements += part.shape.elements();
-  }
+  const auto [elements, same_type] = check_parts(parts, use);
 
   Weight weight;
   if (use == WeightUse::vector) {
@@ -97,17 +68,8 @@ void fill_random(DType dtype, void* tensor, std::uint64_t begin, std::uint64_t e
 Weight random_host_weight(std::span<const RandomPart> parts, std::int64_t cols, DType dtype,
                           std::uint64_t seed, float deviation, WeightUse use, Stream& stream,
                           RandomFill fill) {
-  if (parts.empty()) throw UsageError("a weight needs at least one tensor");
-  if (!floating(dtype)) throw UsageError("random weights must be f32, f16 or bf16");
   const bool vector = use == WeightUse::vector;
-  std::int64_t rows = 0;
-  for (const RandomPart& part : parts) {
-    if (part.rows < 1 || cols < 1) {
-      throw UsageError("tensor '" + part.name + "' of " + std::to_string(part.rows) + " rows and " +
-                       std::to_string(cols) + " columns; both must be at least 1");
-    }
-    rows += part.rows;
-  }
+  const std::int64_t rows = check_random(parts, cols, dtype);
   Device& device = stream.device();
   auto buffer = std::make_shared<Buffer>(
       device.allocate(static_cast<std::size_t>(rows * cols) * size_of(dtype), "random weights"));
