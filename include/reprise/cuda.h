@@ -9,7 +9,6 @@
 #include <cuda_runtime_api.h>
 
 #include <reprise/device.h>
-#include <reprise/graph.h>
 
 namespace reprise::cuda {
 
@@ -34,8 +33,5 @@ void enqueue(Stream& stream, std::string_view label, Launch&& launch) {
 
 /// The event's native handle. Record it and wait for it through Stream, so that recordings know.
 cudaEvent_t native(Event& event);
-
-/// The recorded graph, owned by `graph`: to be read only.
-cudaGraph_t native(const Graph& graph);
 
 }  // namespace reprise::cuda

@@ -5,7 +5,6 @@
 
 #include "device/checks.h"
 #include "device/cuda/event.h"
-#include "device/cuda/graph.h"
 #include "device/cuda/stream.h"
 
 namespace reprise::cuda {
@@ -38,11 +37,6 @@ void note_work(Stream& stream, std::string_view label) {
 cudaEvent_t native(Event& event) {
   require_cuda(*event.state().device, "cuda::native");
   return static_cast<CudaEvent&>(event.state()).handle();
-}
-
-cudaGraph_t native(const Graph& graph) {
-  require_cuda(graph.device(), "cuda::native");
-  return static_cast<const CudaGraph&>(graph.recorded()).handle();
 }
 
 }  // namespace reprise::cuda
