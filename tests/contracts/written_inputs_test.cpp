@@ -85,11 +85,13 @@ TEST_F(WrittenInputs, TheSelfTestPoisonsTheScratchOfEachSize) {
   Step careless = step();
   careless.run = [&](StepContext& context) {
     run_step(context, false);
-    const auto n = static_cast<std::size_t>(kWidth);
-    auto* const more = static_cast<float*>(context.scratch(8 * n * sizeof(float), "more"));
-    // The last row of the largest size reads what nobody wrote.
-    if (context.rows() == 8) {
-      kit_->copy_scaled(context.stream(), context.tensor("out").as<float>() + 7 * n, more, n, 1);
+    // More per row than a block of the pool, so that the sizes' scratch differs in length.
+    constexpr std::size_t kPerRow = 1024;
+    const auto rows = static_cast<std::size_t>(context.rows());
+    auto* const more = static_cast<float*>(context.scratch(rows * kPerRow * sizeof(float), "more"));
+    if (rows == 8) {  // the largest size reads what nobody wrote
+      kit_->copy_scaled(context.stream(), context.tensor("out").as<float>(), more + 7 * kPerRow,
+                        kWidth, 1);
     }
   };
   GraphPool pool(device_, careless, options({1, 2, 8}, 8));
