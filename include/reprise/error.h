@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Reprise throws. Three tiers (docs/errors.md): a caller's mistake and a device's failure are
+// What Reprise throws. Three tiers: a caller's mistake and a device's failure are
 // exceptions of the types below; an expected outcome (no block free, no bucket fits) is a return
 // value; destructors never throw.
 //

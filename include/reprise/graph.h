@@ -35,7 +35,8 @@ enum class UpdateResult : std::uint8_t {
 
 class GraphExec;
 
-/// The work a recording holds. Immutable and cheap to copy; thread safe.
+/// The work a recording holds. Immutable and cheap to copy; thread safe. It holds addresses, not
+/// memory: what was recorded must stay allocated until the last launch has run.
 class Graph {
  public:
   explicit Graph(std::shared_ptr<Device> device, std::shared_ptr<const RecordedGraph> recorded);

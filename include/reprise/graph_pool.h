@@ -35,7 +35,9 @@ struct GraphPoolOptions {
   int warm_ups = 1;  ///< eager runs per size before recording; at least 1
   /// Compare eager and replay bitwise per size after recording; a size that differs is disabled.
   bool self_test = true;
-  /// Where scratch memory comes from; null: a pool of its own.
+  /// Where scratch memory comes from; null: a pool of its own. Replays write in what they were
+  /// recorded with, long after the step gave it back: blocks that others take from this pool after
+  /// record() hold their contents only until the next run.
   std::shared_ptr<MemoryPool> memory = nullptr;
   /// Takes one line per first occurrence of a fallback reason; null: standard error.
   std::function<void(std::string_view)> on_note = nullptr;
@@ -65,7 +67,7 @@ struct RunResult {
 struct BucketReport {
   int rows = 0;
   RunState state = RunState::cold;
-  std::string reason;  ///< why disabled; "" otherwise
+  std::string reason;  ///< why disabled or lost; "" otherwise
   std::size_t nodes = 0;
   std::uint64_t replays = 0;
   std::uint64_t padded_rows = 0;
@@ -96,9 +98,10 @@ enum class RunMode : std::uint8_t {
   eager,      ///< the step itself at bucket(rows): bitwise what replay gives (DESIGN §3, E1)
 };
 
-/// One lane, as GraphRunner. For a step with n rows, bucket(n) is the smallest recorded size that
-/// holds them; a batch above the ladder runs eagerly at its own size, one above max_rows is a
-/// UsageError.
+/// One lane, as GraphRunner: bind, record, run, reset and read refuse a second thread, the other
+/// calls read what those change and belong to the same thread. For a step with n rows, bucket(n) is
+/// the smallest recorded size that holds them; a batch above the ladder runs eagerly at its own
+/// size, one above max_rows is a UsageError.
 class GraphPool {
  public:
   GraphPool(std::shared_ptr<Device> device, Step step, GraphPoolOptions options = {});
@@ -111,14 +114,19 @@ class GraphPool {
   void bind(std::string_view name, const TensorView& tensor);
 
   /// Two passes: warms up every size (and max_rows), then records every size, largest first, on one
-  /// stream. The step sees only padding rows: pad values, row count 0. Sizes that fail are disabled
-  /// and reported; if all fail, the first error is thrown. A second record() needs reset().
+  /// stream. The step sees only padding rows: pad values, and row count 0, but in the self-test,
+  /// where all rows of the size count as true ones. So what a step does for pad values must do no
+  /// harm to bound memory; state is as before afterwards. Sizes that fail are disabled and
+  /// reported; if all fail, the first error is thrown. After an exception nothing is recorded, what
+  /// was bound stays bound, and record() may be called again. A second record() needs reset().
   RecordReport record();
 
   /// Runs `rows` rows on the pool's stream (or on `stream`), asynchronously. A copied input not
   /// given keeps its value; per-row ones must be given when the number of rows changed. Throws
   /// UsageError for rows < 1 or > max_rows, a wrong shape, dtype or stride, or a moved bound buffer
-  /// (then the pool is stale until reset()).
+  /// (then a recorded pool is stale until reset()), and CaptureError while the stream or the
+  /// calling thread records; all of these change nothing. After any other exception, such as one of
+  /// the step itself, the inputs given must be given again and there is no output to read.
   RunResult run(int rows, std::initializer_list<NamedInput> inputs,
                 RunMode mode = RunMode::automatic);
   RunResult run(int rows, std::span<const Input> inputs, RunMode mode = RunMode::automatic);

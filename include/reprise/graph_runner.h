@@ -20,7 +20,8 @@ struct RunnerOptions {
   int warm_ups = 1;  ///< eager runs before recording; at least 1
   /// Compare eager and replay bitwise after recording; a difference is an Error and disables.
   bool self_test = true;
-  /// Where scratch memory comes from; null: a pool of the runner's own.
+  /// Where scratch memory comes from; null: a pool of the runner's own. As
+  /// GraphPoolOptions::memory.
   std::shared_ptr<MemoryPool> memory = nullptr;
 };
 
@@ -35,8 +36,9 @@ class GraphRunner {
   GraphRunner& operator=(GraphRunner&&) noexcept;
 
   /// Warms up, records, instantiates and uploads. All copied, bound and state bindings must be
-  /// given; state is as before afterwards. A second capture without reset() is a UsageError. After
-  /// any other error the runner is cold again and its streams are usable.
+  /// given; state is as before afterwards, also after an error. A second capture without reset() is
+  /// a UsageError. A failed self-test makes the runner disabled until reset(); after any other
+  /// error it is cold again and its streams are usable.
   void capture(std::initializer_list<NamedInput> inputs);
   void capture(std::span<const Input> inputs);
 

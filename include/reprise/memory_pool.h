@@ -22,7 +22,8 @@ class MemoryResource {
   /// Aligned to 256 bytes. Throws OutOfMemory (nothing changed), or CaptureError where memory may
   /// not be taken now because the calling thread records.
   virtual void* allocate(std::size_t bytes) = 0;
-  /// `bytes` as allocated. Never throws.
+  /// `bytes` as allocated. Work in flight may still use the memory: it must be waited for (as
+  /// freeing a Buffer does) before somebody else may have it. Never throws.
   virtual void deallocate(void* data, std::size_t bytes) noexcept = 0;
 };
 

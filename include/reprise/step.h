@@ -34,7 +34,8 @@ struct Binding {
   /// Value of the elements of padding rows; `copied` only.
   double pad = 0;
   /// The step itself overwrites this input (a token fed back on the device): a value given is
-  /// always copied, one not given stays as the device left it. `copied` only.
+  /// always copied, one not given stays as the device left it, whatever else is copied. `copied`
+  /// only.
   bool written_by_step = false;
 };
 
@@ -69,8 +70,8 @@ class StepContext {
   virtual StepPhase phase() const noexcept = 0;
   /// Rows this call computes: the bucket. The true number lies on the device, see Step::row_count.
   virtual int rows() const noexcept = 0;
-  /// The device tensor of a binding, [rows()] + row. Its address is the same in every call with the
-  /// same number of rows. Throws UsageError for an unknown name.
+  /// The device tensor of a binding, [rows()] + row (of a bound one the first rows). Its address is
+  /// the same in every call with the same number of rows. Throws UsageError for an unknown name.
   virtual TensorView tensor(std::string_view name) const = 0;
   /// Scratch memory from the private pool, aligned to 256 bytes, contents undefined. It is free
   /// again when the step function returns, so other sizes reuse it; the same requests yield the

@@ -106,19 +106,32 @@ struct EventState {
     RecordingClock clock;                      ///< what comes before it, inside `recording`
   };
   Mark mark() const {
+    if (!in_recording()) return {.recorded = recorded(), .recording = nullptr, .clock = {}};
     const std::lock_guard lock(mark_mutex_);
     return mark_;
   }
+  /// Takes no lock while the event stays outside of recordings: replay does this (DESIGN §4.10).
   void set_mark(Mark mark) {
+    if (mark.recording == nullptr && !in_recording()) {
+      recorded_.store(mark.recorded, std::memory_order_release);
+      return;
+    }
     const std::lock_guard lock(mark_mutex_);
     mark_ = std::move(mark);
+    recorded_.store(mark_.recorded, std::memory_order_release);
+    in_recording_.store(mark_.recording != nullptr, std::memory_order_release);
   }
+  /// The same facts without the clock, and without a lock.
+  bool recorded() const noexcept { return recorded_.load(std::memory_order_acquire); }
+  bool in_recording() const noexcept { return in_recording_.load(std::memory_order_acquire); }
 
   std::shared_ptr<Device> device;  ///< set by Device::create_event
 
  private:
+  std::atomic<bool> recorded_{false};
+  std::atomic<bool> in_recording_{false};
   mutable std::mutex mark_mutex_;
-  Mark mark_;
+  Mark mark_;  // valid while in_recording_
 };
 
 class StreamState : public std::enable_shared_from_this<StreamState> {
@@ -198,7 +211,7 @@ struct DeviceState {
   std::atomic<std::uint64_t> next_generation{1};
   std::atomic<bool> lost{false};
   mutable std::mutex mutex;  ///< guards the members below
-  std::string lost_cause;
+  std::string lost_cause;    ///< set before `lost` and never again: free to read once that is true
   int lost_code = 0;
   std::vector<std::weak_ptr<StreamState>> streams;  ///< for Device::synchronize
   std::unique_ptr<Stream> default_stream;

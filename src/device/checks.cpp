@@ -70,6 +70,7 @@ void refuse_stream(const StreamState& stream, std::string_view call, std::string
 }
 
 void refuse_captured_event(const EventState& event, std::string_view call) {
+  if (!event.in_recording()) return;
   const auto recording = event.mark().recording;
   if (recording == nullptr) return;
   const DeviceState& device = event.device->state();

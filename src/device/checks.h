@@ -26,8 +26,8 @@ std::string describe(const StreamState& stream);
 /// work on a recording stream, or the recording thread's work on the default stream.
 std::shared_ptr<LiveRecording> admit_work(StreamState& stream, std::string_view call);
 
-/// True where the calling thread records on the device. No lock, no allocation where nobody
-/// records.
+/// True where the calling thread records on the device. No lock, no allocation where it
+/// records nothing.
 bool records_here(const DeviceState& device) noexcept;
 [[noreturn]] void refuse_own(const DeviceState& device, std::string_view call,
                              std::string_view target, std::string_view fix);

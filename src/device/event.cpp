@@ -114,7 +114,7 @@ void Event::synchronize() {
   checks::refuse_on_recording_thread(
       device, "Event::synchronize", [&] { return "an event (" + device.label() + ")"; },
       "move the call out of the recorded function");
-  if (state_->mark().recorded) state_->synchronize();
+  if (state_->recorded()) state_->synchronize();
 }
 
 bool Event::query() {
@@ -124,14 +124,14 @@ bool Event::query() {
   checks::refuse_on_recording_thread(
       device, "Event::query", [&] { return "an event (" + device.label() + ")"; },
       "move the call out of the recorded function");
-  return !state_->mark().recorded || state_->query();
+  return !state_->recorded() || state_->query();
 }
 
 double Event::elapsed_ms_since(const Event& earlier) const {
   state_->device->state().require_usable();
   for (const Event* event : {this, &earlier}) {
     checks::refuse_captured_event(*event->state_, "Event::elapsed_ms_since");
-    if (!event->state_->mark().recorded || !event->state_->query()) {
+    if (!event->state_->recorded() || !event->state_->query()) {
       throw UsageError(
           fmt::format("Event::elapsed_ms_since: the {} event was not reached; record and "
                       "synchronize both first",

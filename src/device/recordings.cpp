@@ -48,6 +48,10 @@ struct Table {
   }
 };
 
+// How many recordings of the table this thread has open: a thread that has none, such as one that
+// replays while another records, need not lock the table.
+thread_local int own_live = 0;
+
 // Never destroyed: buffers with static lifetime ask it while the process ends.
 Table& table() {
   static Table& instance = *new Table;
@@ -83,6 +87,7 @@ std::shared_ptr<LiveRecording> open(StreamState& origin) {
                                                        properties.ordinal, origin);
       all.live.push_back(recording);
       all.live_count.store(all.live.size(), std::memory_order_release);
+      ++own_live;
       origin.labels.clear();
       origin.set_recording(recording);
       return recording;
@@ -108,6 +113,7 @@ void close(const std::shared_ptr<LiveRecording>& recording) noexcept {
     Table& all = table();
     const std::lock_guard lock(all.mutex);
     std::erase(all.live, recording);
+    --own_live;
     all.live_count.store(all.live.size(), std::memory_order_release);
     if (!all.any_live_locked(recording->kind, recording->ordinal)) {
       due = all.take_deferred_locked(recording->kind, recording->ordinal);
@@ -117,8 +123,8 @@ void close(const std::shared_ptr<LiveRecording>& recording) noexcept {
 }
 
 std::shared_ptr<LiveRecording> of_this_thread(DeviceKind kind, int ordinal) noexcept {
+  if (own_live == 0) return nullptr;
   Table& all = table();
-  if (all.live_count.load(std::memory_order_acquire) == 0) return nullptr;
   const std::lock_guard lock(all.mutex);
   return all.of_this_thread_locked(kind, ordinal);
 }

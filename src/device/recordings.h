@@ -78,11 +78,12 @@ namespace recordings {
 /// Opens a recording on `origin`; throws CaptureError{nested} if that stream, or this thread on
 /// this device, records already, or {refused} on the default stream.
 std::shared_ptr<LiveRecording> open(StreamState& origin);
-/// Closes it, detaches its streams, and runs what was deferred if it was the device's last.
+/// Closes it, detaches its streams, and runs what was deferred if it was the device's last. To be
+/// called on the thread that opened it.
 void close(const std::shared_ptr<LiveRecording>& recording) noexcept;
 
-/// The live recording of the calling thread on that device, or null. One atomic load when there is
-/// no recording at all.
+/// The live recording of the calling thread on that device, or null. Takes no lock on a thread
+/// that records nothing.
 std::shared_ptr<LiveRecording> of_this_thread(DeviceKind kind, int ordinal) noexcept;
 bool any_live(DeviceKind kind, int ordinal) noexcept;
 

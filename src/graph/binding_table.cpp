@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -65,6 +66,19 @@ void check(const Binding& binding) {
   }
 }
 
+// So that no later product of extents, rows and element size overflows.
+void check_size(const Binding& binding, int max_rows) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 50;
+  std::int64_t room = kMost / (binding.per_row ? max_rows : 1);
+  for (const std::int64_t extent : binding.row.extents()) {
+    if (extent > room) {
+      throw UsageError(fmt::format("binding '{}' of shape {} and {} rows is beyond any device",
+                                   binding.name, to_string(binding.row), max_rows));
+    }
+    room /= std::max<std::int64_t>(extent, 1);
+  }
+}
+
 }  // namespace
 
 std::string describe(const TensorView& tensor) {
@@ -87,6 +101,7 @@ void BindingTable::add(const Binding& binding) {
   if (binding.name == row_count_ || std::any_of(entries_.begin(), entries_.end(), same)) {
     throw UsageError(fmt::format("two bindings of the step are named '{}'", binding.name));
   }
+  check_size(binding, max_rows_);
   Entry entry;
   entry.binding = binding;
   entry.row_bytes = static_cast<std::size_t>(binding.row.elements()) * size_of(binding.dtype);
@@ -112,9 +127,11 @@ void BindingTable::lay_out(Device& device, const std::string& step_name) {
   });
   std::size_t slab = row_count_.empty() ? 0 : kAlignment;  // the row count lies at offset 0
   std::size_t outputs = 0;
+  device_owned_ = std::numeric_limits<std::size_t>::max();
   for (std::size_t index : order) {
     Entry& entry = entries_[index];
     if (entry.binding.kind == BindingKind::copied) {
+      if (entry.binding.written_by_step) device_owned_ = std::min(device_owned_, slab);
       entry.offset = slab;
       slab += align_up(entry.bytes(max_rows_));
     } else if (entry.binding.kind == BindingKind::output) {

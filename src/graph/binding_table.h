@@ -52,6 +52,8 @@ class BindingTable {
   const std::string& row_count_name() const noexcept { return row_count_; }
 
   Buffer& slab() noexcept { return slab_; }
+  /// Where in the slab the inputs begin that the step overwrites; they lie behind all others.
+  std::size_t device_owned() const noexcept { return device_owned_; }
   const Buffer& outputs() const noexcept { return outputs_; }
   int max_rows() const noexcept { return max_rows_; }
 
@@ -62,11 +64,12 @@ class BindingTable {
   int max_rows_;
   std::string row_count_;
   std::vector<Entry> entries_;
+  std::size_t device_owned_ = 0;
   Buffer slab_;
   Buffer outputs_;
 };
 
-/// "dtype f32, shape [4, 8]": how messages name a tensor's type.
+/// "f32 [4, 8]": how messages name a tensor's type.
 std::string describe(const TensorView& tensor);
 
 }  // namespace reprise

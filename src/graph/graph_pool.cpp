@@ -3,6 +3,7 @@
 
 #include <reprise/graph_pool.h>
 
+#include "device/backend.h"
 #include "graph/graph_pool_impl.h"
 #include "graph/named_inputs.h"
 
@@ -84,11 +85,12 @@ PoolCounters GraphPool::counters() const { return impl_->counters; }
 
 std::vector<BucketReport> GraphPool::buckets() const {
   std::vector<BucketReport> reports;
-  const bool lost = impl_->harness.device().lost();
+  Device& device = impl_->harness.device();
+  const bool lost = device.lost();
   for (const Bucket& bucket : impl_->buckets) {
     reports.push_back({.rows = bucket.rows,
-                       .state = lost ? RunState::lost : bucket.state,
-                       .reason = bucket.reason,
+                       .state = lost ? RunState::lost : bucket.state.get(),
+                       .reason = lost ? device.state().lost_cause : bucket.reason,
                        .nodes = bucket.recorded ? bucket.recorded->graph.node_count() : 0,
                        .replays = bucket.replays,
                        .padded_rows = bucket.padded_rows,

@@ -15,12 +15,13 @@
 
 #include "graph/state_saver.h"
 #include "graph/step_harness.h"
+#include "graph/tracked_state.h"
 
 namespace reprise {
 
 struct Bucket {
   int rows = 0;
-  RunState state = RunState::cold;
+  TrackedState state = {};
   std::string reason = {};
   std::optional<RecordedStep> recorded = {};
   std::uint64_t replays = 0;
@@ -31,7 +32,7 @@ struct Bucket {
 struct GraphPool::Impl {
   Impl(std::shared_ptr<Device> device, Step step, GraphPoolOptions pool_options);
 
-  // record.cpp
+  // graph_pool_record.cpp
   void bind(std::string_view name, const TensorView& tensor);
   RecordReport record();
   void reset();
@@ -58,8 +59,11 @@ struct GraphPool::Impl {
   };
 
   void warm_up(StateSaver& states);
+  RecordReport record_all(StateSaver& states);
+  void record_buckets(RecordReport& report);
   void record_bucket(Bucket& bucket);
-  void test_bucket(Bucket& bucket, StateSaver& states);
+  void test_buckets(StateSaver& states);
+  void drop_graphs();
   void disable(Bucket& bucket, const std::string& why);
   void require_entry() const;
   Choice choose(int rows, RunMode mode);

@@ -47,7 +47,7 @@ void GraphPool::Impl::bind(std::string_view name, const TensorView& tensor) {
 
 void GraphPool::Impl::disable(Bucket& bucket, const std::string& why) {
   bucket.recorded.reset();
-  bucket.state = RunState::disabled;
+  bucket.state.set(RunState::disabled);
   bucket.reason = why;
   note(fmt::format("size {} of '{}' is disabled and will run eagerly: {}", bucket.rows,
                    harness.step().name, why));
@@ -61,13 +61,14 @@ void GraphPool::Impl::warm_up(StateSaver& states) {
   const auto run = [&](int rows) {
     for (int i = 0; i < options.warm_ups; ++i) {
       harness.reload(stream);
+      states.restore(stream);
       harness.call(StepPhase::warm_up, rows, stream);
     }
   };
   if (max_rows > sizes.back()) run(max_rows);
   for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
     run(bucket->rows);
-    bucket->state = RunState::warm;
+    bucket->state.set(RunState::warm);
   }
   states.restore(stream);
   harness.reload(stream);
@@ -75,15 +76,60 @@ void GraphPool::Impl::warm_up(StateSaver& states) {
 }
 
 void GraphPool::Impl::record_bucket(Bucket& bucket) {
-  bucket.state = RunState::recording;
+  bucket.state.set(RunState::recording);
   bucket.recorded.emplace(harness.record(bucket.rows));
-  bucket.state = RunState::recorded;
+  bucket.state.set(RunState::recorded);
 }
 
-void GraphPool::Impl::test_bucket(Bucket& bucket, StateSaver& states) {
-  if (const auto difference = self_test(harness, *bucket.recorded, bucket.rows, states)) {
-    disable(bucket, *difference);
+void GraphPool::Impl::record_buckets(RecordReport& report) {
+  std::exception_ptr first_error;
+  std::size_t done = 0;
+  for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
+    const auto start = Clock::now();
+    try {
+      record_bucket(*bucket);
+      report.recorded.push_back(bucket->rows);
+    } catch (const std::exception& error) {
+      if (harness.device().lost()) throw;
+      if (!first_error) first_error = std::current_exception();
+      disable(*bucket, error.what());
+    }
+    report.record_seconds += seconds_since(start);
+    if (options.on_progress) options.on_progress(++done, buckets.size());
   }
+  if (report.recorded.empty()) std::rethrow_exception(first_error);
+}
+
+void GraphPool::Impl::test_buckets(StateSaver& states) {
+  if (!options.self_test || harness.step().undeclared_state) return;
+  for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
+    if (!bucket->recorded) continue;
+    if (const auto difference = self_test(harness, *bucket->recorded, bucket->rows, states)) {
+      disable(*bucket, *difference);
+    }
+  }
+}
+
+RecordReport GraphPool::Impl::record_all(StateSaver& states) {
+  RecordReport report;
+  auto start = Clock::now();
+  warm_up(states);
+  report.warm_up_seconds = seconds_since(start);
+
+  const std::size_t free_before = harness.device().memory_info().free;
+  record_buckets(report);
+  const std::size_t free_after = harness.device().memory_info().free;
+  report.executable_bytes = free_before > free_after ? free_before - free_after : 0;
+
+  start = Clock::now();
+  test_buckets(states);
+  harness.lane().stream().synchronize();
+  report.self_test_seconds = seconds_since(start);
+  for (const Bucket& bucket : buckets) {
+    if (bucket.state.get() == RunState::disabled) report.disabled.push_back(bucket.rows);
+  }
+  report.pool_bytes = harness.memory()->statistics().reserved_bytes.current;
+  return report;
 }
 
 RecordReport GraphPool::Impl::record() {
@@ -96,59 +142,31 @@ RecordReport GraphPool::Impl::record() {
   harness.lane().order(stream);
   harness.load_padding(stream);
   StateSaver states(harness, stream);
+  try {
+    RecordReport report = record_all(states);
+    recorded_ = true;
+    return report;
+  } catch (...) {
+    states.restore_quietly(stream);
+    drop_graphs();
+    throw;
+  }
+}
 
-  RecordReport report;
-  auto start = Clock::now();
-  warm_up(states);
-  report.warm_up_seconds = seconds_since(start);
-
-  const std::size_t free_before = harness.device().memory_info().free;
-  const bool test = options.self_test && !harness.step().undeclared_state;
-  std::exception_ptr first_error;
-  for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
-    start = Clock::now();
-    try {
-      record_bucket(*bucket);
-      report.recorded.push_back(bucket->rows);
-    } catch (const Error& error) {
-      if (harness.device().lost()) throw;
-      if (!first_error) first_error = std::current_exception();
-      disable(*bucket, error.what());
-    }
-    report.record_seconds += seconds_since(start);
-    if (options.on_progress) options.on_progress(report.recorded.size(), buckets.size());
+void GraphPool::Impl::drop_graphs() {
+  for (Bucket& bucket : buckets) {
+    bucket.recorded.reset();
+    bucket.state.set(RunState::cold);
+    bucket.reason.clear();
   }
-  if (report.recorded.empty()) {
-    reset();
-    std::rethrow_exception(first_error);
-  }
-  const std::size_t free_after = harness.device().memory_info().free;
-  report.executable_bytes = free_before > free_after ? free_before - free_after : 0;
-
-  start = Clock::now();
-  for (auto bucket = buckets.rbegin(); test && bucket != buckets.rend(); ++bucket) {
-    if (bucket->recorded) test_bucket(*bucket, states);
-  }
-  stream.synchronize();
-  report.self_test_seconds = seconds_since(start);
-  for (const Bucket& bucket : buckets) {
-    if (bucket.state == RunState::disabled) report.disabled.push_back(bucket.rows);
-  }
-  report.pool_bytes = harness.memory()->statistics().reserved_bytes.current;
-  recorded_ = true;
-  return report;
+  harness.forget_runs();
+  recorded_ = false;
 }
 
 void GraphPool::Impl::reset() {
-  for (Bucket& bucket : buckets) {
-    bucket.recorded.reset();
-    bucket.state = RunState::cold;
-    bucket.reason.clear();
-  }
+  drop_graphs();
   harness.table().unbind_all();
-  harness.forget_runs();
   stale_reason_.clear();
-  recorded_ = false;
 }
 
 }  // namespace reprise

@@ -32,11 +32,18 @@ GraphPool::Impl::Choice GraphPool::Impl::choose(int rows, RunMode mode) {
     choice.reason = FallbackReason::padding_refused;
   } else {
     choice.rows = choice.bucket->rows;
-    choice.replay = !asked_for_eager && choice.bucket->state == RunState::recorded;
-    if (choice.bucket->state == RunState::disabled) {
-      choice.reason = FallbackReason::bucket_disabled;
-    } else if (choice.bucket->state != RunState::recorded) {
-      choice.reason = FallbackReason::not_recorded;
+    const RunState state = choice.bucket->state.get();
+    switch (answer_in(state)) {
+      case ReplayAnswer::replays:
+        choice.replay = !asked_for_eager;
+        break;
+      case ReplayAnswer::runs_eagerly:
+        choice.reason = state == RunState::disabled ? FallbackReason::bucket_disabled
+                                                    : FallbackReason::not_recorded;
+        break;
+      case ReplayAnswer::refuses:
+        throw UsageError(fmt::format("size {} of pool '{}' is {}; it cannot run now",
+                                     choice.bucket->rows, harness.step().name, to_string(state)));
     }
   }
   if (asked_for_eager) choice.reason = FallbackReason::none;
@@ -51,9 +58,9 @@ RunResult GraphPool::Impl::run(Stream& stream, int rows, std::span<const Input> 
   try {
     harness.load(inputs, rows, choice.rows, stream);
   } catch (const BoundBufferMoved& moved) {
-    stale_reason_ = moved.what();
+    if (recorded_) stale_reason_ = moved.what();
     for (Bucket& bucket : buckets) {
-      if (bucket.state == RunState::recorded) bucket.state = RunState::stale;
+      if (can_transition(bucket.state.get(), RunState::stale)) bucket.state.set(RunState::stale);
     }
     throw;
   }

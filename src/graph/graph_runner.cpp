@@ -6,10 +6,12 @@
 
 #include <reprise/graph_runner.h>
 
+#include "device/backend.h"
 #include "graph/named_inputs.h"
 #include "graph/self_test.h"
 #include "graph/state_saver.h"
 #include "graph/step_harness.h"
+#include "graph/tracked_state.h"
 
 namespace reprise {
 
@@ -23,15 +25,16 @@ struct GraphRunner::Impl {
   const std::string& name() const { return harness.step().name; }
   void capture(std::span<const Input> inputs);
   void bind_all(std::span<const Input> inputs);
+  void warm_up(StateSaver& states);
   void record_and_test(StateSaver& states);
-  void require_recorded(std::string_view call) const;
+  void require_recorded(std::string_view call);
   void load(std::span<const Input> inputs, Stream& stream);
   void replay(Stream& stream, std::span<const Input> inputs);
   void reset();
 
   RunnerOptions options;
   StepHarness harness;
-  RunState state = RunState::cold;
+  TrackedState state;
   std::string reason;
   std::optional<RecordedStep> recorded;
 };
@@ -47,9 +50,9 @@ void GraphRunner::Impl::bind_all(std::span<const Input> inputs) {
 }
 
 void GraphRunner::Impl::capture(std::span<const Input> inputs) {
-  if (state != RunState::cold) {
+  if (state.get() != RunState::cold) {
     throw UsageError(fmt::format("runner '{}' is {}; call reset() before a second capture", name(),
-                                 to_string(state)));
+                                 to_string(state.get())));
   }
   Stream& stream = harness.lane().stream();
   harness.lane().order(stream);
@@ -58,28 +61,39 @@ void GraphRunner::Impl::capture(std::span<const Input> inputs) {
     harness.forget_runs();
     harness.load(inputs, options.rows, options.rows, stream);
     StateSaver states(harness, stream);
-    for (int i = 0; i < options.warm_ups; ++i) {
-      harness.reload(stream);
-      states.restore(stream);
-      harness.call(StepPhase::warm_up, options.rows, stream);
+    try {
+      warm_up(states);
+      record_and_test(states);
+      stream.synchronize();
+    } catch (...) {
+      states.restore_quietly(stream);
+      throw;
     }
-    stream.synchronize();
-    states.restore(stream);
-    harness.reload(stream);
-    record_and_test(states);
-    stream.synchronize();
   } catch (...) {
-    if (state != RunState::disabled) reset();
+    if (state.get() != RunState::disabled) reset();
     throw;
   }
 }
 
+void GraphRunner::Impl::warm_up(StateSaver& states) {
+  Stream& stream = harness.lane().stream();
+  for (int i = 0; i < options.warm_ups; ++i) {
+    harness.reload(stream);
+    states.restore(stream);
+    harness.call(StepPhase::warm_up, options.rows, stream);
+  }
+  stream.synchronize();
+  states.restore(stream);
+  harness.reload(stream);
+  state.set(RunState::warm);
+}
+
 void GraphRunner::Impl::record_and_test(StateSaver& states) {
-  state = RunState::recording;
+  state.set(RunState::recording);
   recorded.emplace(harness.record(options.rows));
   if (options.self_test && !harness.step().undeclared_state) {
     if (const auto difference = self_test(harness, *recorded, options.rows, states)) {
-      state = RunState::disabled;
+      state.set(RunState::disabled);
       reason = *difference;
       throw Error(
           fmt::format("runner '{}': {}; the step must enqueue all its work on the context's "
@@ -87,15 +101,16 @@ void GraphRunner::Impl::record_and_test(StateSaver& states) {
                       name(), reason));
     }
   }
-  state = RunState::recorded;
+  state.set(RunState::recorded);
 }
 
-void GraphRunner::Impl::require_recorded(std::string_view call) const {
-  if (state == RunState::recorded) return;
+void GraphRunner::Impl::require_recorded(std::string_view call) {
+  if (state.get() == RunState::recorded) return;
+  harness.device().state().require_usable();  // where it is lost, that is the reason
   throw UsageError(fmt::format(
-      "{} of runner '{}' is refused: it is {}{}{}; {}", call, name(), to_string(state),
+      "{} of runner '{}' is refused: it is {}{}{}; {}", call, name(), to_string(state.get()),
       reason.empty() ? "" : ": ", reason,
-      state == RunState::cold ? "call capture() first" : "call reset() and capture() again"));
+      state.get() == RunState::cold ? "call capture() first" : "call reset() and capture() again"));
 }
 
 void GraphRunner::Impl::load(std::span<const Input> inputs, Stream& stream) {
@@ -103,7 +118,7 @@ void GraphRunner::Impl::load(std::span<const Input> inputs, Stream& stream) {
     harness.lane().order(stream);
     harness.load(inputs, options.rows, options.rows, stream);
   } catch (const BoundBufferMoved& moved) {
-    state = RunState::stale;
+    state.set(RunState::stale);
     reason = moved.what();
     throw;
   }
@@ -120,7 +135,7 @@ void GraphRunner::Impl::reset() {
   recorded.reset();
   harness.table().unbind_all();
   harness.forget_runs();
-  state = RunState::cold;
+  state.set(RunState::cold);
   reason.clear();
 }
 
@@ -167,9 +182,12 @@ void GraphRunner::reset() {
 }
 
 RunState GraphRunner::state() const noexcept {
-  return impl_->harness.device().lost() ? RunState::lost : impl_->state;
+  return impl_->harness.device().lost() ? RunState::lost : impl_->state.get();
 }
-const std::string& GraphRunner::reason() const noexcept { return impl_->reason; }
+const std::string& GraphRunner::reason() const noexcept {
+  Device& device = impl_->harness.device();
+  return device.lost() ? device.state().lost_cause : impl_->reason;
+}
 Slot GraphRunner::slot(std::string_view name) const { return impl_->harness.table().slot(name); }
 OutputView GraphRunner::output(std::string_view name) const {
   return impl_->harness.output(slot(name));

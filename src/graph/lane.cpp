@@ -5,7 +5,7 @@
 
 #include <reprise/error.h>
 
-#include "device/backend.h"
+#include "device/checks.h"
 
 namespace reprise {
 
@@ -24,7 +24,20 @@ Lane::Entry::Entry(Lane& lane, std::string_view call) : lane_(lane) {
 
 Lane::Entry::~Entry() { lane_.entered_.clear(std::memory_order_release); }
 
+void Lane::require_ready(const Stream& stream) const {
+  const StreamState& state = stream.state();
+  state.owner->require_usable();
+  if (state.owner != stream_.state().owner) {
+    throw UsageError(fmt::format("'{}' and {} belong to different device objects", name_,
+                                 checks::describe(state)));
+  }
+  checks::refuse_wait(
+      state, "a run", [&] { return fmt::format("'{}' on {}", name_, checks::describe(state)); },
+      "run it after the recorded function");
+}
+
 void Lane::order(Stream& stream) {
+  require_ready(stream);
   if (last_ == stream.shared_state()) return;
   if (last_) {
     if (last_->recording()) {

@@ -29,11 +29,16 @@ class Lane {
     Lane& lane_;
   };
 
-  /// Makes later work on `stream` wait for the lane's work so far, wherever it runs.
+  /// Makes later work on `stream` wait for the lane's work so far, wherever it runs. To be called
+  /// before a run changes anything: it refuses a stream that cannot take the run (it records, its
+  /// device is lost or another one), and any stream while the calling thread records, because a run
+  /// may have to wait.
   void order(Stream& stream);
   Stream& stream() noexcept { return stream_; }
 
  private:
+  void require_ready(const Stream& stream) const;
+
   std::string name_;
   Stream stream_;
   Event fence_;

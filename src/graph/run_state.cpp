@@ -2,7 +2,12 @@
 #include <array>
 #include <cstddef>
 
+#include <fmt/format.h>
+
+#include <reprise/error.h>
 #include <reprise/run_state.h>
+
+#include "graph/tracked_state.h"
 
 namespace reprise {
 namespace {
@@ -41,5 +46,14 @@ bool can_transition(RunState from, RunState to) noexcept {
 }
 
 ReplayAnswer answer_in(RunState state) noexcept { return kTable[index(state)].answer; }
+
+void TrackedState::set(RunState to) {
+  if (to == state_) return;
+  if (!can_transition(state_, to)) {
+    throw Error(fmt::format("a fault of Reprise: no way leads from {} to {}; please report it",
+                            to_string(state_), to_string(to)));
+  }
+  state_ = to;
+}
 
 }  // namespace reprise

@@ -16,7 +16,8 @@ struct Snapshot {
 };
 
 bool is_result(const Binding& binding) {
-  return binding.kind == BindingKind::output || binding.kind == BindingKind::state;
+  return binding.kind == BindingKind::output || binding.kind == BindingKind::state ||
+         binding.written_by_step;
 }
 
 MemoryView view_of(const TensorView& tensor) {
@@ -69,14 +70,13 @@ std::optional<std::string> difference(const std::vector<Snapshot>& eager,
 std::optional<std::string> self_test(StepHarness& harness, RecordedStep& recorded, int rows,
                                      StateSaver& states) {
   Stream& stream = harness.lane().stream();
-  // The recording's scratch: the eager twin's is the same memory, since equal requests from an
-  // equal state of the pool yield equal addresses.
-  const std::span<const ScratchRange> latest = harness.latest_scratch();
-  const std::vector<ScratchRange> scratch(latest.begin(), latest.end());
+  harness.set_row_count(rows);
+  // The eager twin's scratch is the recording's: equal requests from an equal state of the pool
+  // yield equal addresses.
   const auto run = [&](std::uint8_t pattern, const std::function<void()>& launch) {
     states.restore(stream);
     harness.reload(stream);
-    poison(harness, rows, scratch, pattern, stream);
+    poison(harness, rows, recorded.scratch, pattern, stream);
     launch();
     return results(harness, rows, stream);
   };

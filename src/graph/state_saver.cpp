@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/state_saver.h"
 
+#include <exception>
+
 namespace reprise {
 
 StateSaver::StateSaver(StepHarness& harness, Stream& stream) {
@@ -17,6 +19,14 @@ StateSaver::StateSaver(StepHarness& harness, Stream& stream) {
 
 void StateSaver::restore(Stream& stream) {
   for (const Saved& saved : saved_) stream.copy(saved.original, saved.copy.view());
+}
+
+void StateSaver::restore_quietly(Stream& stream) noexcept {
+  try {
+    restore(stream);
+  } catch (const std::exception&) {
+    // The device is lost, and its memory with it.
+  }
 }
 
 }  // namespace reprise

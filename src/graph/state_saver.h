@@ -17,6 +17,8 @@ class StateSaver {
   StateSaver(StepHarness& harness, Stream& stream);
   /// Enqueues the way back.
   void restore(Stream& stream);
+  /// The same where another exception is on its way: what fails here is not told.
+  void restore_quietly(Stream& stream) noexcept;
 
  private:
   struct Saved {

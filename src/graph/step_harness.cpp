@@ -19,7 +19,10 @@ class StepHarness::Context final : public StepContext {
   TensorView tensor(std::string_view name) const override {
     const BindingTable& table = harness_.table_;
     if (!table.row_count_name().empty() && name == table.row_count_name()) return table.row_count();
-    return table.tensor(static_cast<std::size_t>(table.slot(name).index), rows_);
+    const Slot slot = table.slot(name);
+    TensorView tensor = table.tensor(static_cast<std::size_t>(slot.index), rows_);
+    tensor.shape = table.entry(slot).shape(rows_);  // bound ones are as large as the most rows
+    return tensor;
   }
 
   void* scratch(std::size_t bytes, std::string_view label) override {
@@ -43,7 +46,7 @@ StepHarness::StepHarness(std::shared_ptr<Device> device, Step step, int max_rows
       memory_(memory ? std::move(memory)
                      : MemoryPool::create(device_, MemoryPoolOptions{.name = step_.name})),
       table_(*device_, step_, max_rows),
-      slab_(*device_, table_.slab()),
+      slab_(*device_, table_.slab(), table_.device_owned(), table_.size()),
       lane_(*device_, step_.name),
       given_(table_.size(), 0),
       given_now_(table_.size(), 0) {
@@ -57,7 +60,7 @@ void StepHarness::require_bound() const {
   }
 }
 
-void StepHarness::take_row_count(int rows) {
+void StepHarness::set_row_count(int rows) {
   if (table_.row_count_name().empty()) return;
   const std::int32_t count = rows;
   slab_.write(0, &count, sizeof count, false);
@@ -70,7 +73,7 @@ void StepHarness::load_padding(Stream& stream) {
     const auto rows = static_cast<std::size_t>(entry.binding.per_row ? table_.max_rows() : 1);
     slab_.write_rows(entry.offset, entry.pad_row, rows, entry.binding.written_by_step);
   }
-  take_row_count(0);
+  set_row_count(0);
   device_inputs_.clear();
   slab_.upload_all(stream);
   forget_runs();
@@ -78,8 +81,13 @@ void StepHarness::load_padding(Stream& stream) {
 
 void StepHarness::forget_runs() noexcept {
   std::fill(given_.begin(), given_.end(), std::uint8_t{0});
-  latest_rows_ = 0;
+  input_rows_ = 0;
+  begin_run();
+}
+
+void StepHarness::begin_run() noexcept {
   ++run_number_;  // views of earlier runs are stale
+  output_rows_ = 0;
 }
 
 void StepHarness::check_copied(const BindingTable::Entry& entry, const TensorView& value,
@@ -144,10 +152,10 @@ void StepHarness::check_inputs(std::span<const Input> inputs, int rows) {
     if (given_[index] == 0) {
       throw UsageError(fmt::format("input '{}' was never given a value", binding.name));
     }
-    if (binding.per_row && rows != latest_rows_) {
+    if (binding.per_row && rows != input_rows_) {
       throw UsageError(
           fmt::format("input '{}' has values for {} rows, the run has {}; give it again",
-                      binding.name, latest_rows_, rows));
+                      binding.name, input_rows_, rows));
     }
   }
 }
@@ -171,12 +179,19 @@ void StepHarness::take(const Input& input, int rows, int bucket) {
 
 void StepHarness::load(std::span<const Input> inputs, int rows, int bucket, Stream& stream) {
   check_inputs(inputs, rows);
+  begin_run();
   device_inputs_.clear();
-  for (const Input& input : inputs) take(input, rows, bucket);
-  take_row_count(rows);
-  slab_.flush(stream);
-  copy_device_inputs(stream);
-  latest_rows_ = rows;
+  try {
+    for (const Input& input : inputs) take(input, rows, bucket);
+    set_row_count(rows);
+    slab_.flush(stream);
+    copy_device_inputs(stream);
+  } catch (...) {
+    // What reached the device is not known; a later run must not build on it.
+    for (const Input& input : inputs) given_[static_cast<std::size_t>(input.slot.index)] = 0;
+    throw;
+  }
+  input_rows_ = rows;
 }
 
 // After the slab's copies: those may span bytes that are given here.
@@ -207,12 +222,7 @@ RecordedStep StepHarness::record(int rows) {
   Graph graph = capture(stream, [&] { call(StepPhase::recording, rows, stream); });
   GraphExec exec = graph.instantiate();
   exec.upload(stream);
-  return {std::move(graph), std::move(exec)};
-}
-
-void StepHarness::finish_run(int rows) noexcept {
-  latest_rows_ = rows;
-  ++run_number_;
+  return {std::move(graph), std::move(exec), latest_scratch_};
 }
 
 OutputView StepHarness::output(Slot slot) const {
@@ -221,11 +231,13 @@ OutputView StepHarness::output(Slot slot) const {
     throw UsageError(
         fmt::format("'{}' is not an output of step '{}'", entry.binding.name, step_.name));
   }
-  if (latest_rows_ == 0) {
-    throw UsageError(fmt::format("output '{}' has no value yet: step '{}' has not run",
-                                 entry.binding.name, step_.name));
+  if (output_rows_ == 0) {
+    throw UsageError(
+        fmt::format("output '{}' has no value: step '{}' has not run, or its last run "
+                    "failed",
+                    entry.binding.name, step_.name));
   }
-  return {.tensor = table_.tensor(static_cast<std::size_t>(slot.index), latest_rows_),
+  return {.tensor = table_.tensor(static_cast<std::size_t>(slot.index), output_rows_),
           .generation = run_number_,
           .slot = slot};
 }

@@ -23,16 +23,17 @@
 
 namespace reprise {
 
-/// What a recording of one size left.
-struct RecordedStep {
-  Graph graph;
-  GraphExec exec;
-};
-
 /// Scratch memory of one call of the step function, for poisoning.
 struct ScratchRange {
   void* data = nullptr;
   std::size_t bytes = 0;
+};
+
+/// What a recording of one size left.
+struct RecordedStep {
+  Graph graph;
+  GraphExec exec;
+  std::vector<ScratchRange> scratch;  ///< what its replays use
 };
 
 class StepHarness {
@@ -52,8 +53,12 @@ class StepHarness {
 
   /// Fills all copied inputs with padding rows and a row count of 0, and uploads.
   void load_padding(Stream& stream);
+  /// Sets the number of true rows that the next reload() carries.
+  void set_row_count(int rows);
   /// Checks `inputs` for a run of `rows` rows, then (and only then) takes them over, pads to
   /// `bucket` and enqueues the copies. Throws UsageError; BoundBufferMoved names a moved buffer.
+  /// From then on outputs of earlier runs count as overwritten. If the copies fail, the inputs
+  /// given here count as never given.
   void load(std::span<const Input> inputs, int rows, int bucket, Stream& stream);
   /// Makes the device's inputs again what the host gave last, whatever the step wrote into them.
   void reload(Stream& stream);
@@ -62,11 +67,9 @@ class StepHarness {
   void call(StepPhase phase, int rows, Stream& stream);
   /// Records, instantiates and uploads on the lane's stream.
   RecordedStep record(int rows);
-  /// Scratch memory of the latest call().
-  std::span<const ScratchRange> latest_scratch() const noexcept { return latest_scratch_; }
 
-  /// Counts a run whose outputs may be read from now on.
-  void finish_run(int rows) noexcept;
+  /// The run that load() began is enqueued: its outputs may be read from now on.
+  void finish_run(int rows) noexcept { output_rows_ = rows; }
   OutputView output(Slot slot) const;
   void read(const OutputView& output, std::span<std::byte> out);
   /// No input counts as given any more, no output as written.
@@ -79,7 +82,7 @@ class StepHarness {
   void check_copied(const BindingTable::Entry& entry, const TensorView& value, int rows) const;
   void check_bound(const BindingTable::Entry& entry, const TensorView& value) const;
   void take(const Input& input, int rows, int bucket);
-  void take_row_count(int rows);
+  void begin_run() noexcept;
   void copy_device_inputs(Stream& stream);
 
   std::shared_ptr<Device> device_;
@@ -91,8 +94,9 @@ class StepHarness {
   std::vector<std::uint8_t> given_;      // per binding: it has had a value
   std::vector<std::uint8_t> given_now_;  // per binding: it is among this call's inputs
   std::vector<Input> device_inputs_;     // of this call: copied device to device after the slab
-  std::vector<ScratchRange> latest_scratch_;
-  int latest_rows_ = 0;
+  std::vector<ScratchRange> latest_scratch_;  // of the latest call()
+  int input_rows_ = 0;                        // that the per-row inputs have values for
+  int output_rows_ = 0;  // of the latest run; 0: it did not come to its end, or there was none
   std::uint64_t run_number_ = 0;
 };
 

@@ -1,34 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The replay path allocates nothing once it is warm (DESIGN §4.10): counted by replacing operator
 // new for this test program.
-#include <atomic>
-#include <cstdlib>
-#include <new>
+#include <memory>
 
 #include <gtest/gtest.h>
 
 #include <reprise/graph.h>
 #include <reprise/host.h>
 
-namespace {
-
-std::atomic<bool> counting{false};
-std::atomic<int> allocations{0};
-
-void* counted(std::size_t bytes) {
-  if (counting.load(std::memory_order_relaxed)) allocations.fetch_add(1);
-  if (void* data = std::malloc(bytes == 0 ? 1 : bytes)) return data;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) { return counted(bytes); }
-void* operator new[](std::size_t bytes) { return counted(bytes); }
-void operator delete(void* data) noexcept { std::free(data); }
-void operator delete[](void* data) noexcept { std::free(data); }
-void operator delete(void* data, std::size_t) noexcept { std::free(data); }
-void operator delete[](void* data, std::size_t) noexcept { std::free(data); }
+#include "support/counting_new.h"
 
 namespace reprise::host {
 namespace {
@@ -60,16 +40,11 @@ TEST(Allocation, AReplayWithItsCopiesAndEventsAllocatesNothing) {
     stream.synchronize();
   };
   for (int i = 0; i < 50; ++i) round();
-  allocations = 0;
-  counting = true;
-  for (int i = 0; i < 200; ++i) round();
-  counting = false;
-  EXPECT_EQ(allocations, 0);
-  const auto probe = std::make_unique<int>(1);  // the counter itself works
-  counting = true;
-  const auto counted_one = std::make_unique<int>(*probe);
-  counting = false;
-  EXPECT_EQ(allocations, 1);
+  const auto rounds = [&] {
+    for (int i = 0; i < 200; ++i) round();
+  };
+  EXPECT_EQ(test::allocations_in(rounds), 0);
+  EXPECT_EQ(test::allocations_in([] { (void)std::make_unique<int>(1); }), 1);  // it does count
 }
 
 }  // namespace
