@@ -32,3 +32,9 @@ if(REPRISE_SANITIZE)
                             -fno-sanitize-recover=all -fno-omit-frame-pointer>)
   target_link_options(reprise_flags INTERFACE -fsanitize=${REPRISE_SANITIZE})
 endif()
+
+# precompile(target header): for the C++ files of `target`. -fpch-preprocess lets ccache see through it.
+function(precompile target header)
+  target_precompile_headers(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${header}>)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
+endfunction()
