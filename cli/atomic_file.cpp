@@ -33,10 +33,14 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   errno = 0;
   out_.open(special ? path_ : part_, std::ios::binary | std::ios::trunc);
   if (!out_) throw UsageError(cannot(path_, std::strerror(errno)));
+  if (!special) remove_part();
 }
 
 AtomicFile::~AtomicFile() {
-  if (part_.empty()) return;
+  if (!part_.empty()) remove_part();
+}
+
+void AtomicFile::remove_part() noexcept {
   out_.close();
   std::error_code ignored;
   std::filesystem::remove(part_, ignored);
@@ -44,6 +48,7 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::commit(std::string_view contents) {
   errno = 0;
+  if (!part_.empty()) out_.open(part_, std::ios::binary | std::ios::trunc);
   out_.write(contents.data(), static_cast<std::streamsize>(contents.size()));
   out_.close();
   if (!out_) throw Error(cannot(path_, std::strerror(errno)));

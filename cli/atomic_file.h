@@ -8,9 +8,11 @@
 
 namespace reprise::cli {
 
-/// Opens a file beside `path` at once, so that a place where nothing can be written is known before
-/// the work that leads to the contents; commit() puts it in the place of `path`. Without commit()
-/// `path` stays as it was. What is no regular file (/dev/stdout, a pipe) is written straight.
+/// Tries a file beside `path` at once, so that a place where nothing can be written is known before
+/// the work that leads to the contents. The trial is removed, so that a run which is interrupted
+/// leaves nothing behind. commit() writes that file and puts it in the place of `path`. Without
+/// commit() `path` stays as it was. What is no regular file (/dev/stdout, a pipe) is written
+/// straight.
 class AtomicFile {
  public:
   /// Throws UsageError naming `path` where it cannot be written.
@@ -23,6 +25,8 @@ class AtomicFile {
   void commit(std::string_view contents);
 
  private:
+  void remove_part() noexcept;
+
   std::filesystem::path path_;
   std::filesystem::path part_;  ///< empty: `path_` is written straight
   std::ofstream out_;

@@ -39,7 +39,9 @@ bool write_all(int fd, std::string_view text) noexcept {
 }  // namespace
 
 void prepare_standard_streams() noexcept {
+  // Writing then fails, which is reported, instead of ending the program without a word.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) != -1 || errno != EBADF) continue;
     // Takes the free number. Standard output is opened for reading, so that writing to it fails.

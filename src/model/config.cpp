@@ -131,6 +131,8 @@ std::int64_t window_size(const JsonValue& root) {
 std::vector<std::int64_t> qwen2_windows(const JsonValue& root, std::int64_t layers) {
   std::vector<std::int64_t> windows(static_cast<std::size_t>(layers), 0);
   const std::int64_t window = flag(root, "use_sliding_window") ? window_size(root) : 0;
+  const std::optional<JsonValue> value = root.find("max_window_layers");
+  const std::int64_t first = value ? value->integer(0, INT64_MAX) : kDefaultMaxWindowLayers;
   if (const auto list = root.find("layer_types")) {
     const std::vector<JsonValue> items = list->items();
     if (items.size() != windows.size()) {
@@ -149,8 +151,6 @@ std::vector<std::int64_t> qwen2_windows(const JsonValue& root, std::int64_t laye
     }
     return windows;
   }
-  const std::optional<JsonValue> value = root.find("max_window_layers");
-  const std::int64_t first = value ? value->integer(0, INT64_MAX) : kDefaultMaxWindowLayers;
   for (std::int64_t i = std::min(first, layers); i < layers; ++i) {
     windows[static_cast<std::size_t>(i)] = window;
   }
@@ -240,7 +240,11 @@ ModelConfig parse_config(std::string_view text, const std::string& name) {
 
 GenerationDefaults read_generation(const std::filesystem::path& file, const ModelConfig& config) {
   std::error_code ignored;
-  if (!std::filesystem::exists(file, ignored)) return to_generation(nullptr, config);
+  // A link that leads nowhere is a broken download, not an absent file: reading it says so.
+  if (std::filesystem::symlink_status(file, ignored).type() ==
+      std::filesystem::file_type::not_found) {
+    return to_generation(nullptr, config);
+  }
   const JsonValue root = JsonFile::read(file).root();
   return to_generation(&root, config);
 }

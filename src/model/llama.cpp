@@ -5,7 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <reprise/error.h>
+
+#include "core/bytes.h"
 #include "core/random_weights.h"
+#include "core/text.h"
 #include "model/rope.h"
 
 namespace reprise {
@@ -102,6 +106,18 @@ LlamaLayer make_layer(const ModelConfig& c, std::int64_t index, RandomMaker& mak
   };
 }
 
+/// Before the memory is filled, which takes minutes and everybody else's memory. In double, so that
+/// no size overflows on its way to the refusal.
+void require_room(const ModelSource& source, const Device& device) {
+  const double bytes = static_cast<double>(parameter_count(source.config)) *
+                       static_cast<double>(size_of(source.dtype()));
+  const MemoryInfo memory = device.memory_info();
+  if (bytes <= static_cast<double>(memory.free)) return;
+  throw OutOfMemory(fmt::format(
+      "the weights of {} take {:.1f} GiB, {} has {} free; use a smaller model",
+      printable(source.argument), bytes / (1 << 30), device.label(), format_bytes(memory.free)));
+}
+
 }  // namespace
 
 Llama::Llama(const ModelSource& source, Ops& ops, Stream& stream, std::int64_t positions)
@@ -130,6 +146,7 @@ void Llama::load(const ModelSource& source, Ops& ops, Stream& stream) {
 }
 
 void Llama::make_random(const ModelSource& source, Ops& ops, Stream& stream) {
+  require_room(source, stream.device());
   RandomMaker maker(ops, source.seed, stream);
   const bool tied = config_.tie_embeddings;
   embedding_ =

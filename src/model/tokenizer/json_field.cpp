@@ -110,8 +110,12 @@ std::string JsonField::path() const {
 }
 
 void JsonField::fail(std::string_view problem) const {
+  throw ModelError(fmt::format("{} {}", place(), problem));
+}
+
+std::string JsonField::place() const {
   const std::string where = path();
-  throw ModelError(fmt::format("{}: {} {}", *file_, where.empty() ? "the file" : where, problem));
+  return fmt::format("{}: {}", *file_, where.empty() ? "the file" : where);
 }
 
 bool JsonField::is_null() const noexcept { return value_ == nullptr || json(value_).is_null(); }

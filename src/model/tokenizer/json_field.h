@@ -62,6 +62,8 @@ class JsonField {
 
   /// Throws ModelError: "<file>: <field> <problem>".
   [[noreturn]] void fail(std::string_view problem) const;
+  /// "<file>: <field>", for a fault that only shows when the value is used.
+  std::string place() const;
 
   static constexpr std::int32_t kMaxId = (1 << 24) - 1;
 

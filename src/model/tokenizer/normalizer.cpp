@@ -5,6 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include <reprise/error.h>
+
 #include "model/tokenizer/byte_alphabet.h"
 #include "model/tokenizer/read_pattern.h"
 #include "model/tokenizer/unicode.h"
@@ -13,6 +17,27 @@
 namespace reprise::tokenizer {
 namespace {
 
+/// Refuses a tokenizer whose replacements, alone or one after the other, make a short text fill the
+/// memory. What real ones do (a space becomes three bytes, a ligature falls apart) stays far below.
+class GrowthLimit {
+ public:
+  /// `place` is the normalizer's, for the message.
+  GrowthLimit(const NormalText& text, const std::string& place)
+      : most_(text.text.size() * kFactor + kSpareBytes), place_(place) {}
+  void check(const NormalText& text) const {
+    if (text.text.size() <= most_) return;
+    throw ModelError(fmt::format("{} makes a text more than {} times as long; correct the file",
+                                 place_, kFactor));
+  }
+
+ private:
+  static constexpr std::size_t kFactor = 256;
+  static constexpr std::size_t kSpareBytes = std::size_t{1} << 20;
+
+  std::size_t most_;
+  const std::string& place_;
+};
+
 /// `origin` after a change that keeps the first character where it was.
 std::size_t first_character(const NormalText& text) {
   return text.origin == 0 || text.text.empty() ? 0 : character_length(text.text[0]);
@@ -20,14 +45,19 @@ std::size_t first_character(const NormalText& text) {
 
 class Sequence final : public Normalizer {
  public:
-  explicit Sequence(std::vector<std::unique_ptr<const Normalizer>> parts)
-      : parts_(std::move(parts)) {}
+  Sequence(std::vector<std::unique_ptr<const Normalizer>> parts, std::string place)
+      : parts_(std::move(parts)), place_(std::move(place)) {}
   void apply(NormalText& text) const override {
-    for (const auto& part : parts_) part->apply(text);
+    const GrowthLimit limit(text, place_);
+    for (const auto& part : parts_) {
+      part->apply(text);
+      limit.check(text);
+    }
   }
 
  private:
   std::vector<std::unique_ptr<const Normalizer>> parts_;
+  std::string place_;
 };
 
 class Prepend final : public Normalizer {
@@ -41,15 +71,17 @@ class Prepend final : public Normalizer {
 
 class Replace final : public Normalizer {
  public:
-  Replace(Pattern pattern, std::string content)
-      : pattern_(std::move(pattern)), content_(std::move(content)) {}
+  Replace(Pattern pattern, std::string content, std::string place)
+      : pattern_(std::move(pattern)), content_(std::move(content)), place_(std::move(place)) {}
 
   void apply(NormalText& text) const override {
+    const GrowthLimit limit(text, place_);
     NormalText result;
     result.text.reserve(text.text.size());
     for (const Span& span : pattern_.find_all(text.text)) {
       if (span.matched) {
         result.text += content_;
+        limit.check(result);
       } else {
         result.text.append(text.text, span.begin, span.end - span.begin);
       }
@@ -65,6 +97,7 @@ class Replace final : public Normalizer {
  private:
   Pattern pattern_;
   std::string content_;
+  std::string place_;
 };
 
 class Form final : public Normalizer {
@@ -158,11 +191,12 @@ std::unique_ptr<const Normalizer> read_normalizer(const JsonField& field) {
       if (part.is_null()) part.fail("must be a normalizer");
       parts.push_back(read_normalizer(part));
     }
-    return std::make_unique<Sequence>(std::move(parts));
+    return std::make_unique<Sequence>(std::move(parts), field.place());
   }
   if (type == "Prepend") return std::make_unique<Prepend>(field["prepend"].text());
   if (type == "Replace") {
-    return std::make_unique<Replace>(read_pattern(field["pattern"]), field["content"].text());
+    return std::make_unique<Replace>(read_pattern(field["pattern"]), field["content"].text(),
+                                     field.place());
   }
   if (type == "NFC") return std::make_unique<Form>(NormalForm::nfc);
   if (type == "NFD") return std::make_unique<Form>(NormalForm::nfd);
