@@ -2,9 +2,12 @@
 #include "engine/prefill.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <vector>
+
+#include <reprise/error.h>
 
 namespace reprise {
 namespace {
@@ -128,7 +131,19 @@ std::int32_t Prefill::choose(const BatchInputs& batch, const float* residual, in
   chooser_.select(one, logits, static_cast<std::int32_t*>(next_.data()), workspace.data(), stream);
   std::int32_t token = 0;
   next_.to_host(stream, std::as_writable_bytes(std::span(&token, 1)));
+  require_finite(stream);
   return token;
+}
+
+// Broken weights show in every logit, and greedy choice would make token 0 of them without a word.
+// Once per prompt is enough, and cheap beside the prompt itself.
+void Prefill::require_finite(Stream& stream) {
+  std::vector<float> row(static_cast<std::size_t>(model_.config().vocabulary));
+  logits_.to_host(stream, std::as_writable_bytes(std::span(row)));
+  if (std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); })) return;
+  throw ModelError(
+      "the logits after the prompt are not finite: the weights hold NaN or infinite values, or "
+      "config.json describes another model; take the checkpoint anew from its source");
 }
 
 std::int32_t Prefill::run_chunk(const Sequence& sequence, std::span<const std::int32_t> tokens,

@@ -46,6 +46,8 @@ class Prefill {
   void emit_logits(const BatchInputs& batch, const float* residual, int rows,
                    const LogitsSink& sink, Stream& stream);
   std::int32_t choose(const BatchInputs& batch, const float* residual, int row, Stream& stream);
+  /// Throws ModelError where the chosen row's logits are not finite.
+  void require_finite(Stream& stream);
 
   const Llama& model_;
   Ops& ops_;

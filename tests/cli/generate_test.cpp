@@ -189,6 +189,21 @@ TEST(Generate, GivesThePublishedTextOfStories260K) {
   EXPECT_EQ(run_program(arguments).out, expected);
 }
 
+TEST(Generate, NamesWeightsThatAreNotFinite) {
+  const fs::path folder = fs::path(testing::TempDir()) / "reprise-not-finite";
+  fs::remove_all(folder);
+  fs::copy(demo_folder(), folder);
+  {  // the last mebibyte of weights becomes NaN: all bits set, in bf16
+    std::fstream file(folder / "model.safetensors",
+                      std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-(1 << 20), std::ios::end);
+    file << std::string(1 << 20, '\xFF');
+  }
+  expect_refusal(run_program({"generate", folder, "-p", "The", "--max-tokens", "3"}), 1,
+                 "not finite");
+  fs::remove_all(folder);
+}
+
 TEST(StandardOutput, ThatCannotBeWrittenIsAnError) {
   const std::vector<std::string> generate{"generate", demo_folder(),  "-p",
                                           "The",      "--max-tokens", "20"};
