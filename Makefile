@@ -4,10 +4,10 @@
 # JOBS=N limits what runs at once (default: all processors).
 SHELL := /bin/bash
 .NOTPARALLEL:
-export CUDA JOBS
+export CUDA JOBS NAME MODELS BATCHES STEPS
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: help build demo test gpu-package gpu-test check format bare-check ci clean
+.PHONY: help build demo test gpu-package gpu-test gpu-bench check format bare-check ci clean
 
 help: ## Show this list
 	@echo "Reprise: what make can do"
@@ -28,6 +28,9 @@ gpu-package: ## Build the program and the GPU tests for another machine, into gp
 
 gpu-test: ## Run gpu-package/ on this machine's GPU: contracts, oracles, memcheck
 	@scripts/gpu_test.sh
+
+gpu-bench: ## Measure decode steps on this machine's GPU into docs/benchmarks/ (NAME=text names the run)
+	@scripts/gpu_bench.sh
 
 check: ## Static checks: format, ranks, sizes, licence lines, links, headers alone
 	@scripts/check.sh

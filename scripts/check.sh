@@ -10,5 +10,6 @@ tools/check_ranks.py || failed=1
 tools/check_sizes.py || failed=1
 tools/check_form.py || failed=1
 tools/check_docs.py || failed=1
+tools/bench_table.py --fill --check README.md docs/benchmarks/*.md || failed=1
 scripts/build.sh header_check header_check_src || failed=1
 exit $failed
