@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kWarps = 8;
 constexpr int kThreads = kWarps * kWarp;
+constexpr int kWidestHead = 256;  // features whose values a warp keeps in registers
 
 /// What one warp knows of kGroup heads; a lane holds the pairs lane, lane + 32, … of features.
 template <int kGroup, int kPairs>
@@ -200,7 +201,7 @@ auto kernel_for(int head_dim) {
 
 void attend(const AttendDescriptor& descriptor, const AttendArgs& args, int rows, Stream& stream) {
   const HeadGeometry& g = descriptor.geometry;
-  if (g.head_dim > kMaxHeadDim) refuse_head_dim(g.head_dim);
+  if (g.head_dim > kWidestHead) return attend_wide(descriptor, args, rows, stream);
   constexpr int kShared = 4;  // heads per block where several share a key head
   const int group = g.heads / g.kv_heads;
   const unsigned chunks = group == 1 ? 1 : blocks_for(group, kShared);

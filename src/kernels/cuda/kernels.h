@@ -10,13 +10,13 @@
 
 namespace reprise::cuda_kernels {
 
-/// Query heads and key heads may be any number, a head's features at most so many.
-inline constexpr int kMaxHeadDim = 256;
-
 void embed(const EmbedDescriptor& descriptor, const EmbedArgs& args, int rows, Stream& stream);
 void rms_norm(const RmsNormArgs& args, Stream& stream);
 void rotate_append(const RotateAppendArgs& args, Stream& stream);
 void attend(const AttendDescriptor& descriptor, const AttendArgs& args, int rows, Stream& stream);
+/// The same for heads too wide for attend(), which hands over to it.
+void attend_wide(const AttendDescriptor& descriptor, const AttendArgs& args, int rows,
+                 Stream& stream);
 void silu_mul(const SiluMulArgs& args, Stream& stream);
 void select(const SelectDescriptor& descriptor, const SelectArgs& args, int rows, Stream& stream);
 void read_all(const void* data, std::size_t bytes, std::uint32_t* sink, Stream& stream);

@@ -6,8 +6,6 @@
 #include <reprise/cuda.h>
 #include <reprise/error.h>
 
-#include "kernels/cuda/kernels.h"
-
 namespace reprise::cuda_kernels {
 
 void launch_by_address(Stream& stream, const char* operation, const void* kernel, dim3 grid,
@@ -31,9 +29,9 @@ void refuse_types(DType q, DType cache) {
                    std::string(to_string(cache)) + "; the CUDA operations keep both in one type");
 }
 
-void refuse_head_dim(int head_dim) {
+void refuse_head_dim(int head_dim, int most) {
   throw UsageError("attend.geometry.head_dim is " + std::to_string(head_dim) +
-                   "; the CUDA operations take at most " + std::to_string(kMaxHeadDim));
+                   "; the CUDA operations take at most " + std::to_string(most));
 }
 
 }  // namespace reprise::cuda_kernels

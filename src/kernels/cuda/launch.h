@@ -34,6 +34,6 @@ inline unsigned blocks_for(std::int64_t items, int per_block) {
 /// Refusals. Throw UsageError.
 [[noreturn]] void refuse_type(DType dtype, const char* what);
 [[noreturn]] void refuse_types(DType q, DType cache);
-[[noreturn]] void refuse_head_dim(int head_dim);
+[[noreturn]] void refuse_head_dim(int head_dim, int most);
 
 }  // namespace reprise::cuda_kernels

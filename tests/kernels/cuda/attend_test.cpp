@@ -113,7 +113,7 @@ struct Scene {
 };
 
 HeadGeometry any_geometry(GpuWorld& world) {
-  constexpr std::array kSizes{8, 10, 16, 22, 32, 48, 64, 66, 80, 96, 128, 130, 200, 256};
+  constexpr std::array kSizes{8, 10, 16, 22, 32, 48, 64, 66, 80, 96, 128, 130, 200, 256, 264, 640};
   const int kv_heads = world.between(1, 3);
   return {.heads = kv_heads * world.between(1, 6),
           .kv_heads = kv_heads,
@@ -239,11 +239,11 @@ TEST(CudaAttend, APositionBeyondTheTableGivesNanAndNoWildAccess) {
 TEST(CudaAttend, HeadsWiderThanTheKernelsTakeAreRefused) {
   GpuWorld world;
   try {
-    world.cuda().attend({.geometry = {.heads = 1, .kv_heads = 1, .head_dim = 258}}, {}, 1,
+    world.cuda().attend({.geometry = {.heads = 1, .kv_heads = 1, .head_dim = 4098}}, {}, 1,
                         world.gpu_stream());
-    FAIL() << "head_dim 258 was accepted";
+    FAIL() << "head_dim 4098 was accepted";
   } catch (const UsageError& error) {
-    EXPECT_NE(std::string(error.what()).find("258"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("4098"), std::string::npos) << error.what();
   }
 }
 
