@@ -15,14 +15,12 @@
 #include <vector>
 
 #include <reprise/graph.h>
+#include <reprise/ladder.h>
 #include <reprise/memory_pool.h>
 #include <reprise/run_state.h>
 #include <reprise/step.h>
 
 namespace reprise {
-
-/// 1, 2, 4, 8, then by 8 to 256, then by 16; always ends at `max_rows`. Throws UsageError below 1.
-std::vector<int> default_ladder(int max_rows);
 
 struct GraphPoolOptions {
   /// Sizes to record, in any order; empty: default_ladder(max_rows).
