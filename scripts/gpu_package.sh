@@ -15,7 +15,7 @@ ninja -C $build -j "$(jobs)" cuda_programs || die "the build failed; the first e
 rm -rf $package
 mkdir $package
 cp $build/reprise $package/
-for program in $build/tests/*_cuda; do
+for program in $build/tests/*_cuda $build/examples/*_cuda; do
   if [ -f "$program" ] && [ -x "$program" ]; then cp "$program" $package/; fi
 done
 for program in $package/*; do

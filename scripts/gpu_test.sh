@@ -19,6 +19,7 @@ section() {
 
 section contract $package/contract_cuda --gtest_brief=1
 if [ -x $package/test_device_cuda ]; then section device $package/test_device_cuda --gtest_brief=1; fi
+for example in $package/example_*_cuda; do section "$(basename "$example")" "$example"; done
 section oracle $package/test_kernels_cuda --gtest_brief=1 --seconds="${SECONDS_PER_TEST:-5}"
 if command -v compute-sanitizer >/dev/null; then
   section memcheck compute-sanitizer --tool memcheck --error-exitcode 9 $package/test_kernels_cuda --gtest_brief=1 --seconds=0
