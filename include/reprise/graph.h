@@ -85,10 +85,12 @@ class GraphExec {
 };
 
 /// Records the work that `body` enqueues on `stream`, and on streams that join it by events;
-/// nothing of it runs. Commits when `body` returns. On any exception, of `body` or of the commit,
-/// the recording is ended and discarded, its streams are usable again, and the exception goes on.
-/// Throws CaptureError for an empty recording, an unjoined stream (by name), a stream that records
-/// already, or a call that was refused inside `body` even if `body` swallowed the refusal.
+/// nothing of it runs. Calls `body` once, also where something outside the library ends the
+/// recording (CaptureFault::invalidated): whether to try again is the caller's to know. Commits
+/// when `body` returns. On any exception, of `body` or of the commit, the recording is ended and
+/// discarded, its streams are usable again, and the exception goes on. Throws CaptureError for an
+/// empty recording, an unjoined stream (by name), a stream that records already, or a call that was
+/// refused inside `body` even if `body` swallowed the refusal.
 Graph capture(Stream& stream, const std::function<void()>& body);
 
 }  // namespace reprise

@@ -37,7 +37,8 @@ struct GraphPoolOptions {
   /// recorded with, long after the step gave it back: blocks that others take from this pool after
   /// record() hold their contents only until the next run.
   std::shared_ptr<MemoryPool> memory = nullptr;
-  /// Takes one line per first occurrence of a fallback reason; null: standard error.
+  /// Takes one line per first occurrence of a fallback reason, per disabled size and per recording
+  /// that is made once more; null: standard error.
   std::function<void(std::string_view)> on_note = nullptr;
   /// Called after each size with the number done and of all; null: nobody is told.
   std::function<void(std::size_t done, std::size_t total)> on_progress = nullptr;
@@ -81,6 +82,8 @@ struct RecordReport {
       0;                      ///< fall of the device's free memory round instantiate + upload
   std::vector<int> recorded;  ///< in the order of recording: descending
   std::vector<int> disabled;
+  /// Recordings that something outside the library ended and that were made once more.
+  std::uint64_t retried = 0;
 };
 
 struct PoolCounters {
@@ -115,7 +118,9 @@ class GraphPool {
   /// stream. The step sees only padding rows: pad values, and row count 0, but in the self-test,
   /// where all rows of the size count as true ones. So what a step does for pad values must do no
   /// harm to bound memory; state is as before afterwards. Sizes that fail are disabled and
-  /// reported; if all fail, the first error is thrown. After an exception nothing is recorded, what
+  /// reported; if all fail, the first error is thrown. A recording that something outside the
+  /// library ended (CaptureFault::invalidated) is made once more, counted and noted: the step
+  /// function is then called twice for that size. After an exception nothing is recorded, what
   /// was bound stays bound, and record() may be called again. A second record() needs reset().
   RecordReport record();
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <reprise/graph.h>
 #include <reprise/memory_pool.h>
@@ -23,6 +25,8 @@ struct RunnerOptions {
   /// Where scratch memory comes from; null: a pool of the runner's own. As
   /// GraphPoolOptions::memory.
   std::shared_ptr<MemoryPool> memory = nullptr;
+  /// Takes one line where a recording is made once more; null: standard error.
+  std::function<void(std::string_view)> on_note = nullptr;
 };
 
 /// One lane (DESIGN §5): calls from two threads at once are refused with a UsageError; replays on
@@ -37,7 +41,9 @@ class GraphRunner {
 
   /// Warms up, records, instantiates and uploads. All copied, bound and state bindings must be
   /// given; state is as before afterwards, also after an error. A second capture without reset() is
-  /// a UsageError. A failed self-test makes the runner disabled until reset(); after any other
+  /// a UsageError. A recording that something outside the library ended (CaptureFault::invalidated)
+  /// is made once more, counted and noted: the step function is then called again. A failed
+  /// self-test makes the runner disabled until reset(); after any other
   /// error it is cold again and its streams are usable.
   void capture(std::initializer_list<NamedInput> inputs);
   void capture(std::span<const Input> inputs);
@@ -58,6 +64,8 @@ class GraphRunner {
   RunState state() const noexcept;
   /// Why the runner is stale, disabled or lost; "" otherwise.
   const std::string& reason() const noexcept;
+  /// Recordings that were made once more, in the runner's life.
+  std::uint64_t retried() const noexcept;
   /// Throws UsageError for an unknown name.
   Slot slot(std::string_view name) const;
   OutputView output(std::string_view name) const;

@@ -20,6 +20,7 @@
 namespace reprise {
 
 class LiveRecording;
+class MappingTable;
 class StreamState;
 
 /// How much of each stream's recorded work comes before a point: a vector clock over the streams of
@@ -195,6 +196,24 @@ struct DeviceState {
   virtual void* allocate(std::size_t bytes, MemorySpace space) = 0;  ///< throws OutOfMemory
   /// Waits for work in flight that may still use the memory (as cudaFree does).
   virtual void free(void* data, std::size_t bytes, MemorySpace space) noexcept = 0;
+
+  // Address ranges. Sizes and offsets are multiples of the granularity and not 0; the public side
+  // keeps the table of mappings, and unmaps each whole.
+  /// Bytes, a power of two. Throws DeviceError where the device has no virtual-memory management.
+  virtual std::size_t mapping_granularity() = 0;
+  /// Aligned to the granularity. Throws DeviceError where there is no such stretch of addresses.
+  virtual void* reserve_addresses(std::size_t bytes) = 0;
+  /// Takes what is still mapped with it. Nothing uses the memory any more.
+  virtual void release_addresses(void* data, std::size_t bytes,
+                                 const MappingTable& mapped) noexcept = 0;
+  /// Puts fresh memory behind addresses that have none. Throws OutOfMemory; changes nothing then.
+  virtual void map(void* address, std::size_t bytes) = 0;
+  /// The reverse, for what one map() mapped. Nothing uses the memory any more. Changes nothing
+  /// where it throws.
+  virtual void unmap(void* address, std::size_t bytes) = 0;
+  /// Waits for what is enqueued on the device's streams; work that is being recorded is none.
+  virtual void wait_for_work() noexcept = 0;
+
   virtual std::shared_ptr<StreamState> create_stream(std::string name) = 0;
   virtual std::shared_ptr<StreamState> create_default_stream() = 0;
   virtual std::unique_ptr<EventState> create_event() = 0;

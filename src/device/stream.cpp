@@ -26,7 +26,7 @@ void drain(StreamState& stream) noexcept {
 void release(std::shared_ptr<StreamState> stream) noexcept {
   if (const auto recording = stream->recording()) {
     recording->spoil(
-        CaptureFault::invalidated,
+        CaptureFault::refused,
         fmt::format("{} was destroyed while recording {} of stream '{}' was live ({}); "
                     "keep every stream until the recorded function has returned",
                     checks::describe(*stream), recording->id, recording->origin_name,

@@ -61,7 +61,7 @@ struct GraphPool::Impl {
   void warm_up(StateSaver& states);
   RecordReport record_all(StateSaver& states);
   void record_buckets(RecordReport& report);
-  void record_bucket(Bucket& bucket);
+  void record_bucket(Bucket& bucket, RecordReport& report);
   void test_buckets(StateSaver& states);
   void drop_graphs();
   void disable(Bucket& bucket, const std::string& why);

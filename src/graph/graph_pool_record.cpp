@@ -75,9 +75,12 @@ void GraphPool::Impl::warm_up(StateSaver& states) {
   stream.synchronize();
 }
 
-void GraphPool::Impl::record_bucket(Bucket& bucket) {
+void GraphPool::Impl::record_bucket(Bucket& bucket, RecordReport& report) {
   bucket.state.set(RunState::recording);
-  bucket.recorded.emplace(harness.record(bucket.rows));
+  bucket.recorded.emplace(harness.record(bucket.rows, [&](std::string_view line) {
+    ++report.retried;
+    note(line);
+  }));
   bucket.state.set(RunState::recorded);
 }
 
@@ -87,7 +90,7 @@ void GraphPool::Impl::record_buckets(RecordReport& report) {
   for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
     const auto start = Clock::now();
     try {
-      record_bucket(*bucket);
+      record_bucket(*bucket, report);
       report.recorded.push_back(bucket->rows);
     } catch (const std::exception& error) {
       if (harness.device().lost()) throw;

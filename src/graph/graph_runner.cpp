@@ -6,6 +6,7 @@
 
 #include <reprise/graph_runner.h>
 
+#include "core/log.h"
 #include "device/backend.h"
 #include "graph/named_inputs.h"
 #include "graph/self_test.h"
@@ -16,10 +17,11 @@
 namespace reprise {
 
 struct GraphRunner::Impl {
-  Impl(std::shared_ptr<Device> device, Step step, const RunnerOptions& runner_options)
-      : options(runner_options),
-        harness(std::move(device), std::move(step), runner_options.rows, runner_options.memory) {
+  Impl(std::shared_ptr<Device> device, Step step, RunnerOptions runner_options)
+      : options(std::move(runner_options)),
+        harness(std::move(device), std::move(step), options.rows, options.memory) {
     if (options.warm_ups < 1) throw UsageError("a runner needs at least 1 warm-up run");
+    if (!options.on_note) options.on_note = stderr_sink();
   }
 
   const std::string& name() const { return harness.step().name; }
@@ -37,6 +39,7 @@ struct GraphRunner::Impl {
   TrackedState state;
   std::string reason;
   std::optional<RecordedStep> recorded;
+  std::uint64_t retried = 0;
 };
 
 void GraphRunner::Impl::bind_all(std::span<const Input> inputs) {
@@ -90,7 +93,10 @@ void GraphRunner::Impl::warm_up(StateSaver& states) {
 
 void GraphRunner::Impl::record_and_test(StateSaver& states) {
   state.set(RunState::recording);
-  recorded.emplace(harness.record(options.rows));
+  recorded.emplace(harness.record(options.rows, [this](std::string_view line) {
+    ++retried;
+    options.on_note(line);
+  }));
   if (options.self_test && !harness.step().undeclared_state) {
     if (const auto difference = self_test(harness, *recorded, options.rows, states)) {
       state.set(RunState::disabled);
@@ -140,7 +146,7 @@ void GraphRunner::Impl::reset() {
 }
 
 GraphRunner::GraphRunner(std::shared_ptr<Device> device, Step step, RunnerOptions options)
-    : impl_(std::make_unique<Impl>(std::move(device), std::move(step), options)) {}
+    : impl_(std::make_unique<Impl>(std::move(device), std::move(step), std::move(options))) {}
 GraphRunner::~GraphRunner() = default;
 GraphRunner::GraphRunner(GraphRunner&&) noexcept = default;
 GraphRunner& GraphRunner::operator=(GraphRunner&&) noexcept = default;
@@ -188,6 +194,7 @@ const std::string& GraphRunner::reason() const noexcept {
   Device& device = impl_->harness.device();
   return device.lost() ? device.state().lost_cause : impl_->reason;
 }
+std::uint64_t GraphRunner::retried() const noexcept { return impl_->retried; }
 Slot GraphRunner::slot(std::string_view name) const { return impl_->harness.table().slot(name); }
 OutputView GraphRunner::output(std::string_view name) const {
   return impl_->harness.output(slot(name));

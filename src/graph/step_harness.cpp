@@ -216,10 +216,28 @@ void StepHarness::call(StepPhase phase, int rows, Stream& stream) {
   step_.run(context);
 }
 
-RecordedStep StepHarness::record(int rows) {
+Graph StepHarness::capture_once(int rows, Stream& stream) {
+  return capture(stream, [&] { call(StepPhase::recording, rows, stream); });
+}
+
+// Once, and for this fault only: it is nobody's here, so that a second attempt may well succeed,
+// and a step function may be called any number of times (DESIGN §4.5).
+Graph StepHarness::capture_step(int rows, Stream& stream,
+                                const std::function<void(std::string_view)>& on_retry) {
+  try {
+    return capture_once(rows, stream);
+  } catch (const CaptureError& lost) {
+    if (lost.fault() != CaptureFault::invalidated) throw;
+    on_retry(fmt::format("the recording of {} row{} of '{}' was lost and is made once more: {}",
+                         rows, rows == 1 ? "" : "s", step_.name, lost.what()));
+  }
+  return capture_once(rows, stream);
+}
+
+RecordedStep StepHarness::record(int rows, const std::function<void(std::string_view)>& on_retry) {
   Stream& stream = lane_.stream();
   lane_.order(stream);
-  Graph graph = capture(stream, [&] { call(StepPhase::recording, rows, stream); });
+  Graph graph = capture_step(rows, stream, on_retry);
   GraphExec exec = graph.instantiate();
   exec.upload(stream);
   return {std::move(graph), std::move(exec), latest_scratch_};

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -65,8 +66,10 @@ class StepHarness {
 
   /// Calls the step function.
   void call(StepPhase phase, int rows, Stream& stream);
-  /// Records, instantiates and uploads on the lane's stream.
-  RecordedStep record(int rows);
+  /// Records, instantiates and uploads on the lane's stream. A recording that something outside the
+  /// library ended is made once more: the step function is then called again, after `on_retry` has
+  /// been told in one line. What the second attempt throws goes on.
+  RecordedStep record(int rows, const std::function<void(std::string_view)>& on_retry);
 
   /// The run that load() began is enqueued: its outputs may be read from now on.
   void finish_run(int rows) noexcept { output_rows_ = rows; }
@@ -84,6 +87,9 @@ class StepHarness {
   void take(const Input& input, int rows, int bucket);
   void begin_run() noexcept;
   void copy_device_inputs(Stream& stream);
+  Graph capture_once(int rows, Stream& stream);
+  Graph capture_step(int rows, Stream& stream,
+                     const std::function<void(std::string_view)>& on_retry);
 
   std::shared_ptr<Device> device_;
   Step step_;

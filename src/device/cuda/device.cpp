@@ -44,10 +44,6 @@ void require_device(int ordinal) {
   }
 }
 
-const char* space_name(MemorySpace space) {
-  return space == MemorySpace::pinned ? "pinned host" : "cuda device";
-}
-
 }  // namespace
 
 CudaDevice::CudaDevice(int ordinal) {
@@ -85,15 +81,11 @@ void* CudaDevice::allocate(std::size_t bytes, MemorySpace space) {
       space == MemorySpace::pinned ? cudaMallocHost(&data, size) : cudaMalloc(&data, size);
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    const MemoryInfo info = memory_info();
+    if (space == MemorySpace::device) fail_without_memory(bytes, status);
     throw OutOfMemory(
-        space == MemorySpace::pinned
-            ? fmt::format("{} bytes of pinned host memory were asked for and the system did not "
-                          "give them; ask for less, or free some",
-                          bytes)
-            : fmt::format("{} bytes of {} memory were asked for, {} of {} are free; ask for less, "
-                          "or free some",
-                          bytes, space_name(space), info.free, info.total),
+        fmt::format("{} bytes of pinned host memory were asked for and the system did not give "
+                    "them; ask for less, or free some",
+                    bytes),
         static_cast<int>(status));
   }
   check(status, *this, call);
@@ -104,12 +96,24 @@ void CudaDevice::free(void* data, std::size_t, MemorySpace space) noexcept {
   cudaSetDevice(properties.ordinal);
   const RelaxedGuard relaxed;
   // cudaFree waits by itself. Not so, or not by contract, cudaFreeHost.
-  if (space == MemorySpace::pinned) {
-    for (const auto& stream : live_streams()) {
-      static_cast<CudaStream&>(*stream).wait_quietly();
-    }
-  }
-  const cudaError_t status = space == MemorySpace::pinned ? cudaFreeHost(data) : cudaFree(data);
+  if (space == MemorySpace::pinned) wait_for_work();
+  note_failed_release(space == MemorySpace::pinned ? cudaFreeHost(data) : cudaFree(data));
+}
+
+void CudaDevice::wait_for_work() noexcept {
+  for (const auto& stream : live_streams()) static_cast<CudaStream&>(*stream).wait_quietly();
+}
+
+void CudaDevice::fail_without_memory(std::size_t bytes, cudaError_t status) const {
+  const MemoryInfo info = memory_info();
+  throw OutOfMemory(
+      fmt::format("{} bytes of cuda device memory were asked for, {} of {} are free; ask for "
+                  "less, or free some",
+                  bytes, info.free, info.total),
+      static_cast<int>(status));
+}
+
+void CudaDevice::note_failed_release(cudaError_t status) noexcept {
   if (status == cudaSuccess) return;
   cudaGetLastError();
   if (!is_sticky(status)) return;

@@ -114,8 +114,7 @@ void read_kernel(cudaGraphNode_t node, NodeInfo& info, StreamState& stream) {
   }
   CUDA_KERNEL_NODE_PARAMS params{};
   // The runtime's own call fails for kernels that it did not register, such as a library's.
-  check(static_cast<cudaError_t>(driver.graph_kernel_node_get_params(node, &params)), stream,
-        kCall);
+  check(to_runtime(driver.graph_kernel_node_get_params(node, &params)), stream, kCall);
   info.function = function_name(params);
   WordHash hash;
   for (const unsigned number : {params.gridDimX, params.gridDimY, params.gridDimZ, params.blockDimX,

@@ -128,10 +128,13 @@ bool LtMatmul::run(const MatmulArgs& args, Stream& stream) {
   const float alpha = 1;
   const float beta = args.accumulate ? 1.0f : 0.0f;
   cuda::enqueue(stream, args.label, [&](cudaStream_t native) {
-    check(cublasLtMatmul(handle_, &choice.operation, &alpha, weight, &choice.weight, args.input,
-                         &choice.input, &beta, args.out, &choice.out, args.out, &choice.out,
-                         &*choice.algorithm, nullptr, 0, native),
-          args.label);
+    const cublasStatus_t status =
+        cublasLtMatmul(handle_, &choice.operation, &alpha, weight, &choice.weight, args.input,
+                       &choice.input, &beta, args.out, &choice.out, args.out, &choice.out,
+                       &*choice.algorithm, nullptr, 0, native);
+    // The library does not say that a recording was lost; this does, and throws then.
+    if (status != CUBLAS_STATUS_SUCCESS) cuda::note_work(stream, args.label);
+    check(status, args.label);
   });
   return true;
 }
