@@ -65,12 +65,13 @@ std::string device_name(Device& device) {
   return device.kind() == DeviceKind::host ? "host" : device.label();
 }
 
-std::string statistics(Decoder& decoder, const GenerateResult& result, double record_ms) {
+std::string statistics(const GenerateOptions& options, Decoder& decoder,
+                       const GenerateResult& result, double record_ms) {
   const PoolCounters counters = decoder.pool().counters();
   JsonWriter json;
-  json.begin_object()
-      .member("replays", counters.replays)
-      .member("eager_steps", counters.eager_steps)
+  json.begin_object().member("replays", counters.replays);
+  if (options.fake_record) json.member("fake_replays", counters.fake_replays);
+  json.member("eager_steps", counters.eager_steps)
       .member("prefill_steps", decoder.prefill_steps())
       .member("padded_rows", counters.padded_rows)
       .key("fallbacks")
@@ -79,9 +80,9 @@ std::string statistics(Decoder& decoder, const GenerateResult& result, double re
     if (counters.fallbacks[i] == 0) continue;
     json.member(to_string(static_cast<FallbackReason>(i)), counters.fallbacks[i]);
   }
+  json.end_object();
   const auto steps = static_cast<double>(result.decode_steps);
-  json.end_object()
-      .member("record_ms", record_ms)
+  json.member("record_ms", record_ms)
       .member("ms_per_token", steps > 0 ? result.decode_ms / steps : 0.0)
       .member("device", device_name(decoder.device()))
       .end_object();
@@ -104,8 +105,10 @@ GenerateRequest make_request(const GenerateOptions& options, const ModelSource& 
   return request;
 }
 
-DecoderOptions decoder_options(const ModelConfig& config, const GenerateRequest& request) {
+DecoderOptions decoder_options(const GenerateOptions& wanted, const ModelConfig& config,
+                               const GenerateRequest& request) {
   DecoderOptions options;
+  if (wanted.fake_record) options.record_mode = RecordMode::fake;
   options.max_batch = 1;
   options.sizes = {1};
   // No more cache than this text can need.
@@ -124,7 +127,7 @@ int generate(const GenerateOptions& options) {
     tokenizer = load_tokenizer(source);
   }
   const GenerateRequest request = make_request(options, source, tokenizer);
-  Decoder decoder(device, source, decoder_options(source.config, request));
+  Decoder decoder(device, source, decoder_options(options, source.config, request));
   const double record_ms = record_if_wanted(decoder, options);
 
   std::optional<TextOut> text;
@@ -140,7 +143,7 @@ int generate(const GenerateOptions& options) {
     stderr_sink()("the text ends here because the model's context is full: " +
                   std::to_string(source.config.max_positions) + " tokens");
   }
-  if (options.stats) write_err(statistics(decoder, result, record_ms) + "\n");
+  if (options.stats) write_err(statistics(options, decoder, result, record_ms) + "\n");
   return 0;
 }
 

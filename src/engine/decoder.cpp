@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/log.h"
+
 namespace reprise {
 namespace {
 
@@ -44,6 +46,7 @@ Decoder::Decoder(std::shared_ptr<Device> device, const ModelSource& source, Deco
       std::make_unique<DecodeStep>(model_, *ops_, *cache_, pages_per_sequence_, options.budget);
   GraphPoolOptions pool_options{.sizes = options.sizes,
                                 .max_rows = options.max_batch,
+                                .record_mode = options.record_mode,
                                 .self_test = options.self_test,
                                 .on_note = options.on_note};
   pool_ = std::make_unique<GraphPool>(device_, decode_step_->make(), std::move(pool_options));

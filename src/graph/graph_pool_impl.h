@@ -25,6 +25,7 @@ struct Bucket {
   std::string reason = {};
   std::optional<RecordedStep> recorded = {};
   std::uint64_t replays = 0;
+  std::uint64_t fake_replays = 0;
   std::uint64_t padded_rows = 0;
   std::uint64_t fallbacks = 0;
 };
@@ -40,6 +41,7 @@ struct GraphPool::Impl {
   // graph_pool_run.cpp
   RunResult run(Stream& stream, int rows, std::span<const Input> inputs, RunMode mode);
 
+  bool fake() const noexcept { return options.record_mode == RecordMode::fake; }
   /// Smallest bucket that holds `rows`, null above the ladder.
   Bucket* find(int rows) noexcept;
 
@@ -60,7 +62,7 @@ struct GraphPool::Impl {
 
   void warm_up(StateSaver& states);
   RecordReport record_all(StateSaver& states);
-  void record_buckets(RecordReport& report);
+  void record_buckets(RecordReport& report, StateSaver& states);
   void record_bucket(Bucket& bucket);
   void test_buckets(StateSaver& states);
   void drop_graphs();

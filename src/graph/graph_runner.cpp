@@ -26,6 +26,7 @@ struct GraphRunner::Impl {
   void capture(std::span<const Input> inputs);
   void bind_all(std::span<const Input> inputs);
   void warm_up(StateSaver& states);
+  void record(StateSaver& states);
   void record_and_test(StateSaver& states);
   void require_recorded(std::string_view call);
   void load(std::span<const Input> inputs, Stream& stream);
@@ -88,9 +89,17 @@ void GraphRunner::Impl::warm_up(StateSaver& states) {
   state.set(RunState::warm);
 }
 
-void GraphRunner::Impl::record_and_test(StateSaver& states) {
+void GraphRunner::Impl::record(StateSaver& states) {
+  const bool fake = options.record_mode == RecordMode::fake;
   state.set(RunState::recording);
-  recorded.emplace(harness.record(options.rows));
+  recorded.emplace(harness.record(options.rows, options.record_mode));
+  if (!fake) return;
+  states.restore(harness.lane().stream());  // it ran
+  harness.reload(harness.lane().stream());
+}
+
+void GraphRunner::Impl::record_and_test(StateSaver& states) {
+  record(states);
   if (options.self_test && !harness.step().undeclared_state) {
     if (const auto difference = self_test(harness, *recorded, options.rows, states)) {
       state.set(RunState::disabled);
@@ -127,7 +136,7 @@ void GraphRunner::Impl::load(std::span<const Input> inputs, Stream& stream) {
 void GraphRunner::Impl::replay(Stream& stream, std::span<const Input> inputs) {
   require_recorded("replay()");
   load(inputs, stream);
-  recorded->exec.launch(stream);
+  harness.replay(*recorded, stream);
   harness.finish_run(options.rows);
 }
 
@@ -200,7 +209,13 @@ void GraphRunner::read(const OutputView& output, std::span<std::byte> out) {
 
 const Graph& GraphRunner::graph() const {
   impl_->require_recorded("graph()");
-  return impl_->recorded->graph;
+  if (impl_->recorded->fake()) {
+    throw UsageError(
+        fmt::format("graph() of runner '{}': it was recorded with RecordMode::fake, which makes "
+                    "no graph; record it with RecordMode::graphs",
+                    impl_->name()));
+  }
+  return *impl_->recorded->graph;
 }
 
 Stream& GraphRunner::stream() noexcept { return impl_->harness.lane().stream(); }

@@ -15,6 +15,7 @@
 
 #include <reprise/graph.h>
 #include <reprise/memory_pool.h>
+#include <reprise/run_state.h>
 #include <reprise/step.h>
 
 #include "graph/binding_table.h"
@@ -31,9 +32,11 @@ struct ScratchRange {
 
 /// What a recording of one size left.
 struct RecordedStep {
-  Graph graph;
-  GraphExec exec;
+  int rows = 0;
+  std::optional<Graph> graph;         ///< none where the recording was fake
+  std::optional<GraphExec> exec;      ///< as `graph`
   std::vector<ScratchRange> scratch;  ///< what its replays use
+  bool fake() const noexcept { return !exec.has_value(); }
 };
 
 class StepHarness {
@@ -65,8 +68,11 @@ class StepHarness {
 
   /// Calls the step function.
   void call(StepPhase phase, int rows, Stream& stream);
-  /// Records, instantiates and uploads on the lane's stream.
-  RecordedStep record(int rows);
+  /// Records, instantiates and uploads on the lane's stream. A fake recording runs the step there
+  /// instead, to learn its scratch memory: the caller restores state and inputs.
+  RecordedStep record(int rows, RecordMode mode);
+  /// Launches it, or calls the step with the scratch memory of the recording.
+  void replay(RecordedStep& recorded, Stream& stream);
 
   /// The run that load() began is enqueued: its outputs may be read from now on.
   void finish_run(int rows) noexcept { output_rows_ = rows; }
@@ -77,6 +83,7 @@ class StepHarness {
 
  private:
   class Context;
+  class FakeContext;
 
   void check_inputs(std::span<const Input> inputs, int rows);
   void check_copied(const BindingTable::Entry& entry, const TensorView& value, int rows) const;
