@@ -13,6 +13,7 @@
 #include "core/log.h"
 #include "engine/stop_text.h"
 #include "json_writer.h"
+#include "open_device.h"
 #include "output.h"
 #include "prompt.h"
 
@@ -120,7 +121,7 @@ DecoderOptions decoder_options(const GenerateOptions& wanted, const ModelConfig&
 }  // namespace
 
 int generate(const GenerateOptions& options) {
-  const std::shared_ptr<Device> device = Device::open(options.device);
+  const std::shared_ptr<Device> device = open_device(options.device);
   const ModelSource source = open_model(options.model);
   std::optional<Tokenizer> tokenizer;
   if (options.prompt || !options.print_ids || !options.stop.empty()) {

@@ -16,6 +16,7 @@
 #include "kernels/ops.h"
 #include "model/model_source.h"
 #include "model/weights.h"
+#include "open_device.h"
 #include "output.h"
 
 namespace reprise::cli {
@@ -98,7 +99,7 @@ std::string model_text(const ModelSource& source, Ops& ops) {
 }  // namespace
 
 int info(const InfoOptions& options) {
-  const std::shared_ptr<Device> device = Device::open(options.device);
+  const std::shared_ptr<Device> device = open_device(options.device);
   std::string text = line("reprise", fmt::format("{} ({})", build_version(), build_commit()));
   text += device_text(*device);
   if (options.model) {

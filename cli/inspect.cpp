@@ -14,6 +14,7 @@
 #include "diag/graph_text.h"
 #include "diag/json.h"
 #include "engine/decoder.h"
+#include "open_device.h"
 #include "output.h"
 
 namespace reprise::cli {
@@ -43,7 +44,7 @@ int inspect(const InspectOptions& options) {
   if (options.batch < 1) {
     throw UsageError(fmt::format("batch {} is no batch: sizes begin at 1", options.batch));
   }
-  const std::shared_ptr<Device> device = Device::open(options.device);
+  const std::shared_ptr<Device> device = open_device(options.device);
   const ModelSource source = open_model(options.model);
   Decoder decoder(device, source,
                   {.max_batch = options.batch,

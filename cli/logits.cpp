@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "engine/decoder.h"
 #include "model/safetensors.h"
+#include "open_device.h"
 #include "prompt.h"
 
 namespace reprise::cli {
@@ -49,7 +50,7 @@ std::vector<float> by_steps(Decoder& decoder, std::span<const std::int32_t> toke
 }  // namespace
 
 int logits(const LogitsOptions& options) {
-  const std::shared_ptr<Device> device = Device::open(options.device);
+  const std::shared_ptr<Device> device = open_device(options.device);
   const ModelSource source = open_model(options.model);
   check_prompt(source.config, options.tokens);
   const auto positions = static_cast<std::int64_t>(options.tokens.size());

@@ -220,7 +220,12 @@ struct DeviceState {
 /// Backends, chosen at link time by folder. Each throws DeviceError where it has no such device.
 std::unique_ptr<DeviceState> open_host_backend(int ordinal);
 std::unique_ptr<DeviceState> open_cuda_backend(int ordinal);
-/// True where a CUDA device could be opened; never throws.
-bool cuda_available() noexcept;
+/// Whether a CUDA device could be opened.
+struct CudaPresence {
+  bool built = false;   ///< the build has a CUDA backend
+  bool usable = false;  ///< there is a driver, and it has a device
+  std::string reason;   ///< why it is not usable, as a clause: "no NVIDIA driver is installed"
+};
+CudaPresence cuda_presence();
 
 }  // namespace reprise
