@@ -199,6 +199,13 @@ struct DeviceState {
   virtual std::shared_ptr<StreamState> create_default_stream() = 0;
   virtual std::unique_ptr<EventState> create_event() = 0;
 
+  /// Ranges of the calling thread's time for a profiler; called only where `profiled`.
+  /// register_range() returns the name's handle, which lives as long as the device.
+  virtual const void* register_range(const std::string& /*name*/) { return nullptr; }
+  virtual void push_range(const void* /*registered*/) noexcept {}
+  virtual void push_range(std::string_view /*name*/) {}
+  virtual void pop_range() noexcept {}
+
   std::string label() const;  ///< "host:0"
   /// Throws DeviceError with the first cause once the device is lost. Takes no lock before that.
   void require_usable() const;
@@ -208,6 +215,7 @@ struct DeviceState {
   std::vector<std::shared_ptr<StreamState>> live_streams() const;
 
   DeviceProperties properties;
+  bool profiled = false;  ///< a profiler listens to ranges; settled when the device is opened
   std::atomic<std::uint64_t> next_generation{1};
   std::atomic<bool> lost{false};
   mutable std::mutex mutex;  ///< guards the members below

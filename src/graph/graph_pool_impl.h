@@ -13,6 +13,7 @@
 
 #include <reprise/graph_pool.h>
 
+#include "device/profiler_range.h"
 #include "graph/state_saver.h"
 #include "graph/step_harness.h"
 #include "graph/tracked_state.h"
@@ -24,6 +25,7 @@ struct Bucket {
   TrackedState state = {};
   std::string reason = {};
   std::optional<RecordedStep> recorded = {};
+  RangeName replay_range = {};  ///< made by record()
   std::uint64_t replays = 0;
   std::uint64_t fake_replays = 0;
   std::uint64_t padded_rows = 0;

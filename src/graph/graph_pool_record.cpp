@@ -59,6 +59,7 @@ void GraphPool::Impl::disable(Bucket& bucket, const std::string& why) {
 void GraphPool::Impl::warm_up(StateSaver& states) {
   Stream& stream = harness.lane().stream();
   const auto run = [&](int rows) {
+    const RangeScope range(harness.range_name("warm up", rows));
     for (int i = 0; i < options.warm_ups; ++i) {
       harness.reload(stream);
       states.restore(stream);
@@ -76,7 +77,9 @@ void GraphPool::Impl::warm_up(StateSaver& states) {
 }
 
 void GraphPool::Impl::record_bucket(Bucket& bucket) {
+  const RangeScope range(harness.range_name("record", bucket.rows));
   bucket.state.set(RunState::recording);
+  bucket.replay_range = harness.range_name(fake() ? "fake replay" : "replay", bucket.rows);
   bucket.recorded.emplace(harness.record(bucket.rows, options.record_mode));
   bucket.state.set(RunState::recorded);
 }

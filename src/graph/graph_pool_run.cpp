@@ -54,6 +54,7 @@ RunResult GraphPool::Impl::run(Stream& stream, int rows, std::span<const Input> 
                                RunMode mode) {
   require_entry();
   const Choice choice = choose(rows, mode);
+  const RangeScope range(choice.replay ? choice.bucket->replay_range : RangeName());
   harness.lane().order(stream);
   try {
     harness.load(inputs, rows, choice.rows, stream);

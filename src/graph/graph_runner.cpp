@@ -38,6 +38,7 @@ struct GraphRunner::Impl {
   TrackedState state;
   std::string reason;
   std::optional<RecordedStep> recorded;
+  RangeName replay_range;  // made by capture()
 };
 
 void GraphRunner::Impl::bind_all(std::span<const Input> inputs) {
@@ -77,6 +78,7 @@ void GraphRunner::Impl::capture(std::span<const Input> inputs) {
 }
 
 void GraphRunner::Impl::warm_up(StateSaver& states) {
+  const RangeScope range(harness.range_name("warm up", options.rows));
   Stream& stream = harness.lane().stream();
   for (int i = 0; i < options.warm_ups; ++i) {
     harness.reload(stream);
@@ -90,7 +92,9 @@ void GraphRunner::Impl::warm_up(StateSaver& states) {
 }
 
 void GraphRunner::Impl::record(StateSaver& states) {
+  const RangeScope range(harness.range_name("record", options.rows));
   const bool fake = options.record_mode == RecordMode::fake;
+  replay_range = harness.range_name(fake ? "fake replay" : "replay", options.rows);
   state.set(RunState::recording);
   recorded.emplace(harness.record(options.rows, options.record_mode));
   if (!fake) return;
@@ -135,6 +139,7 @@ void GraphRunner::Impl::load(std::span<const Input> inputs, Stream& stream) {
 
 void GraphRunner::Impl::replay(Stream& stream, std::span<const Input> inputs) {
   require_recorded("replay()");
+  const RangeScope range(replay_range);
   load(inputs, stream);
   harness.replay(*recorded, stream);
   harness.finish_run(options.rows);

@@ -69,6 +69,7 @@ std::optional<std::string> difference(const std::vector<Snapshot>& eager,
 
 std::optional<std::string> self_test(StepHarness& harness, RecordedStep& recorded, int rows,
                                      StateSaver& states) {
+  const RangeScope range(harness.range_name("self-test", rows));
   Stream& stream = harness.lane().stream();
   harness.set_row_count(rows);
   // The eager twin's scratch is the recording's: equal requests from an equal state of the pool

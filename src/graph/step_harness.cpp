@@ -238,6 +238,10 @@ void StepHarness::reload(Stream& stream) {
   copy_device_inputs(stream);
 }
 
+RangeName StepHarness::range_name(std::string_view what, int rows) const {
+  return {device_->state(), [&] { return fmt::format("{} {}[{}]", what, step_.name, rows); }};
+}
+
 void StepHarness::call(StepPhase phase, int rows, Stream& stream) {
   latest_scratch_.clear();
   Context context(*this, phase, rows, stream);

@@ -18,6 +18,7 @@
 #include <reprise/run_state.h>
 #include <reprise/step.h>
 
+#include "device/profiler_range.h"
 #include "graph/binding_table.h"
 #include "graph/input_slab.h"
 #include "graph/lane.h"
@@ -65,6 +66,9 @@ class StepHarness {
   void load(std::span<const Input> inputs, int rows, int bucket, Stream& stream);
   /// Makes the device's inputs again what the host gave last, whatever the step wrote into them.
   void reload(Stream& stream);
+
+  /// "replay decode[8]", for a profiler.
+  RangeName range_name(std::string_view what, int rows) const;
 
   /// Calls the step function.
   void call(StepPhase phase, int rows, Stream& stream);

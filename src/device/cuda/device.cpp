@@ -7,6 +7,7 @@
 
 #include "device/cuda/driver.h"
 #include "device/cuda/event.h"
+#include "device/cuda/nvtx.h"
 #include "device/cuda/status.h"
 #include "device/cuda/stream.h"
 
@@ -78,6 +79,7 @@ CudaDevice::CudaDevice(int ordinal) {
   properties.total_memory = found.totalGlobalMem;
   properties.multiprocessors = found.multiProcessorCount;
   properties.compute_capability = found.major * 10 + found.minor;
+  profiled = nvtx::attached();
 }
 
 MemoryInfo CudaDevice::memory_info() const {
