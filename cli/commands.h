@@ -65,8 +65,12 @@ struct InspectOptions {
   std::string device = "auto";
 };
 
+enum class InfoFormat : std::uint8_t { text, json };
+
 struct InfoOptions {
   std::optional<std::string> model;
+  bool measure = true;
+  InfoFormat format = InfoFormat::text;
   std::string device = "auto";
 };
 

@@ -263,12 +263,19 @@ Command make_inspect(const Spec& spec) {
 
 void declare_info(Spec& spec) {
   spec.model(false);
+  spec.flag("--no-measure", "Leave out what takes a second: bandwidths and costs of launching");
+  spec.option("--format", "F", "text (the default) or json");
   spec.device();
 }
 
 Command make_info(const Spec& spec) {
   InfoOptions options;
   if (spec.given("MODEL")) options.model = spec.model_text();
+  options.measure = !spec.flagged("--no-measure");
+  if (spec.given("--format")) {
+    options.format = choice<InfoFormat>("--format", spec.text("--format"),
+                                        {{"text", InfoFormat::text}, {"json", InfoFormat::json}});
+  }
   options.device = spec.device_text();
   return [options] { return info(options); };
 }

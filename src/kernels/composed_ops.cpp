@@ -279,6 +279,10 @@ void ComposedOps::run(const Plan& plan, const SelectArgs& args, Stream& stream) 
                       stream);
 }
 
+void ComposedOps::count_up(std::uint32_t* counter, Stream& stream) {
+  primitives_->count_up(counter, stream);
+}
+
 void ComposedOps::read_all(const void* data, std::size_t bytes, std::uint32_t* sink,
                            Stream& stream) {
   primitives_->read_all(data, bytes, sink, stream);

@@ -216,6 +216,10 @@ class Ops {
   virtual void run(const Plan& plan, const LogitsArgs& args, Stream& stream) = 0;
   virtual void run(const Plan& plan, const SelectArgs& args, Stream& stream) = 0;
 
+  /// ++*counter on the device, by one thread: the smallest piece of work there is, with which the
+  /// cost of launching is measured.
+  virtual void count_up(std::uint32_t* counter, Stream& stream) = 0;
+
   /// Reads `bytes` bytes of device memory once, in any order, as fast as the device can: what
   /// kernels/bandwidth.h measures. `data` is aligned to 256. `*sink`, on the device, becomes the
   /// exclusive or of all 32-bit words in the byte order of the machine (the last one filled up with

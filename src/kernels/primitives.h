@@ -78,6 +78,8 @@ class Primitives {
   virtual void attend(const AttendDescriptor&, const AttendArgs&, int rows, Stream&) = 0;
   virtual void silu_mul(const SiluMulArgs&, Stream&) = 0;
   virtual void select(const SelectDescriptor&, const SelectArgs&, int rows, Stream&) = 0;
+  /// As those of Ops.
+  virtual void count_up(std::uint32_t* counter, Stream&) = 0;
   /// As Ops::read_all.
   virtual void read_all(const void* data, std::size_t bytes, std::uint32_t* sink, Stream&) = 0;
 };

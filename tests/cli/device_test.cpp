@@ -11,7 +11,7 @@ namespace reprise::test {
 namespace {
 
 Ran info_on(const std::string& device) {
-  std::vector<std::string> arguments{"info"};
+  std::vector<std::string> arguments{"info", "--no-measure"};
   if (!device.empty()) arguments.insert(arguments.end(), {"--device", device});
   return run_program_noted(arguments);
 }

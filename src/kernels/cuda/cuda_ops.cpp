@@ -54,6 +54,9 @@ class CudaPrimitives final : public Primitives {
               Stream& stream) override {
     cuda_kernels::select(descriptor, args, rows, stream);
   }
+  void count_up(std::uint32_t* counter, Stream& stream) override {
+    cuda_kernels::count_up(counter, stream);
+  }
   void read_all(const void* data, std::size_t bytes, std::uint32_t* sink, Stream& stream) override {
     cuda_kernels::read_all(data, bytes, sink, stream);
   }

@@ -56,6 +56,9 @@ class ReferencePrimitives final : public Primitives {
     host::enqueue(stream, "select",
                   [descriptor, args, rows] { reference::select(descriptor, args, rows); });
   }
+  void count_up(std::uint32_t* counter, Stream& stream) override {
+    host::enqueue(stream, "count_up", [counter] { ++*counter; });
+  }
   void read_all(const void* data, std::size_t bytes, std::uint32_t* sink, Stream& stream) override {
     host::enqueue(stream, "read_all",
                   [data, bytes, sink] { *sink = reference::xor_words(data, bytes); });

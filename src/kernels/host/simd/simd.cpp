@@ -279,6 +279,9 @@ class SimdPrimitives final : public Primitives {
       reprise::select(*device, *kernels, descriptor, args, rows);
     });
   }
+  void count_up(std::uint32_t* counter, Stream& stream) override {
+    host::enqueue(stream, "count_up", [counter] { ++*counter; });
+  }
   void read_all(const void* data, std::size_t bytes, std::uint32_t* sink, Stream& stream) override {
     simd::enqueue_read_all(*device_, data, bytes, sink, stream);
   }
