@@ -66,6 +66,15 @@ std::string device_name(Device& device) {
   return device.kind() == DeviceKind::host ? "host" : device.label();
 }
 
+/// Only where there were any: most devices have no such thing.
+void write_kernel_fallbacks(JsonWriter& json, Decoder& decoder) {
+  const std::vector<KernelFallback> fallbacks = decoder.ops().kernel_fallbacks();
+  if (fallbacks.empty()) return;
+  json.key("kernel_fallbacks").begin_object();
+  for (const KernelFallback& fallback : fallbacks) json.member(fallback.reason, fallback.calls);
+  json.end_object();
+}
+
 std::string statistics(const GenerateOptions& options, Decoder& decoder,
                        const GenerateResult& result, double record_ms) {
   const PoolCounters counters = decoder.pool().counters();
@@ -82,6 +91,7 @@ std::string statistics(const GenerateOptions& options, Decoder& decoder,
     json.member(to_string(static_cast<FallbackReason>(i)), counters.fallbacks[i]);
   }
   json.end_object();
+  write_kernel_fallbacks(json, decoder);
   const auto steps = static_cast<double>(result.decode_steps);
   json.member("record_ms", record_ms)
       .member("ms_per_token", steps > 0 ? result.decode_ms / steps : 0.0)

@@ -36,6 +36,8 @@ class ComposedOps : public Ops {
   void run(const Plan& plan, const LogitsArgs& args, Stream& stream) override;
   void run(const Plan& plan, const SelectArgs& args, Stream& stream) override;
 
+  std::vector<KernelFallback> kernel_fallbacks() const override;
+  void set_on_note(LogSink on_note) override;
   void count_up(std::uint32_t* counter, Stream& stream) override;
   void read_all(const void* data, std::size_t bytes, std::uint32_t* sink, Stream& stream) override;
 

@@ -34,7 +34,7 @@ class ReferencePrimitives final : public Primitives {
                   [args, weight = view_of(args.weight)] { reference::rms_norm(args, weight); });
   }
   void matmul(const MatmulArgs& args, Stream& stream) override {
-    host::enqueue(stream, args.label,
+    host::enqueue(stream, "matmul",
                   [args, weight = view_of(args.weight), bias = view_of(args.bias)] {
                     reference::matmul(args, weight, bias);
                   });

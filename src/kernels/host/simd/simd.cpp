@@ -219,7 +219,7 @@ class SimdPrimitives final : public Primitives {
                                 .out = static_cast<float*>(args.out),
                                 .accumulate = args.accumulate,
                                 .rows = args.rows};
-    host::enqueue(stream, args.label, [device = device_, kernels = kernels_, task] {
+    host::enqueue(stream, "matmul", [device = device_, kernels = kernels_, task] {
       const WeightView& weight = task.weight;
       const std::size_t least = std::max<std::size_t>(8, grain(weight.cols * task.rows));
       host::parallel_for(*device, static_cast<std::size_t>(weight.rows), least,
