@@ -14,6 +14,7 @@
 #include "diag/graph_text.h"
 #include "diag/json.h"
 #include "engine/decoder.h"
+#include "open_device.h"
 #include "output.h"
 
 namespace reprise::cli {
@@ -22,13 +23,23 @@ namespace {
 /// The nodes do not depend on it, the size of the cache does.
 constexpr std::int64_t kContext = 256;
 
+/// "" where every operation ran by the kernel made for it.
+std::string fallback_text(Decoder& decoder) {
+  std::string text;
+  for (const KernelFallback& fallback : decoder.ops().kernel_fallbacks()) {
+    text += fmt::format("\nkernel fallback {}: {} calls\n", fallback.reason, fallback.calls);
+  }
+  return text;
+}
+
 std::string text(const InspectOptions& options, Decoder& decoder) {
   const GraphPool& pool = decoder.pool();
-  return fmt::format("{} on {}: the recorded decode step of {} {}, context up to {}\n\n{}\n{}\n{}",
-                     printable(options.model), decoder.device().properties().name, options.batch,
-                     options.batch == 1 ? "row" : "rows", decoder.max_context(),
-                     graph_text(pool.graph(options.batch)), memory_summary(*pool.memory()),
-                     bucket_text(pool));
+  return fmt::format(
+      "{} on {}: the recorded decode step of {} {}, context up to {}\n\n{}\n{}\n{}{}",
+      printable(options.model), decoder.device().properties().name, options.batch,
+      options.batch == 1 ? "row" : "rows", decoder.max_context(),
+      graph_text(pool.graph(options.batch)), memory_summary(*pool.memory()), bucket_text(pool),
+      fallback_text(decoder));
 }
 
 std::string json(const InspectOptions& options, Decoder& decoder) {
@@ -43,7 +54,7 @@ int inspect(const InspectOptions& options) {
   if (options.batch < 1) {
     throw UsageError(fmt::format("batch {} is no batch: sizes begin at 1", options.batch));
   }
-  const std::shared_ptr<Device> device = Device::open(options.device);
+  const std::shared_ptr<Device> device = open_device(options.device);
   const ModelSource source = open_model(options.model);
   Decoder decoder(device, source,
                   {.max_batch = options.batch,

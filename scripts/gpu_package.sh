@@ -18,6 +18,7 @@ cp $build/reprise $package/
 for program in $build/tests/*_cuda; do
   if [ -f "$program" ] && [ -x "$program" ]; then cp "$program" $package/; fi
 done
+cp $build/tests/nvtx_injection.so $package/
 for program in $package/*; do
   strip "$program"
   # What every Linux has, and what CUDA brings, stays out.

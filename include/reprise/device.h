@@ -196,8 +196,10 @@ class Event {
 };
 
 /// Names the work that is enqueued on `stream` while it lives: nested scopes read as
-/// "layer 3 / attention / qkv" in graphs, traces and messages. Costs nothing unless the stream
-/// records.
+/// "layer 3 / attention / qkv" in graphs, traces and messages. On a CUDA device each scope is also
+/// a range of the calling thread for profilers (NVTX, domain "reprise"), recording or not. Costs a
+/// comparison or two unless the stream records or a profiler listens. To be destroyed by the thread
+/// that made it, last one first.
 class LabelScope {
  public:
   LabelScope(Stream& stream, std::string_view label);
@@ -206,8 +208,11 @@ class LabelScope {
   LabelScope& operator=(const LabelScope&) = delete;
 
  private:
+  void name_nodes(Stream& stream, std::string_view label);
+
   // Null where this thread was not recording on the stream when the scope opened.
   std::shared_ptr<StreamState> stream_;
+  DeviceState* ranged_ = nullptr;  // null: no profiler listens
 };
 
 }  // namespace reprise

@@ -31,7 +31,10 @@ struct GraphPoolOptions {
   /// Off: a batch that is no recorded size exactly runs eagerly, unpadded.
   bool allow_padding = true;
   int warm_ups = 1;  ///< eager runs per size before recording; at least 1
+  RecordMode record_mode = RecordMode::graphs;
   /// Compare eager and replay bitwise per size after recording; a size that differs is disabled.
+  /// With fake recording a difference is the step's own: two calls of it from equal inputs, state
+  /// and scratch that nobody wrote disagree, or it does something else in phase `recording`.
   bool self_test = true;
   /// Where scratch memory comes from; null: a pool of its own. Replays write in what they were
   /// recorded with, long after the step gave it back: blocks that others take from this pool after
@@ -44,10 +47,14 @@ struct GraphPoolOptions {
   std::function<void(std::size_t done, std::size_t total)> on_progress = nullptr;
 };
 
-enum class RunPath : std::uint8_t { replay, eager };
+enum class RunPath : std::uint8_t {
+  replay,  ///< a recorded graph was launched
+  eager,   ///< the step function was called
+  fake,    ///< the step function was called where a graph would have been launched
+};
 
 enum class FallbackReason : std::uint8_t {
-  none,             ///< replayed, or eager because the caller asked for it
+  none,             ///< replayed (or fake), or eager because the caller asked for it
   above_ladder,     ///< more rows than the largest recorded size
   padding_refused,  ///< no graph of exactly this size, and padding is off
   not_recorded,     ///< the size is cold or warm
@@ -66,15 +73,17 @@ struct RunResult {
 struct BucketReport {
   int rows = 0;
   RunState state = RunState::cold;
-  std::string reason;  ///< why disabled or lost; "" otherwise
-  std::size_t nodes = 0;
-  std::uint64_t replays = 0;
+  std::string reason;              ///< why disabled or lost; "" otherwise
+  std::size_t nodes = 0;           ///< of its graph; 0 where there is none
+  std::uint64_t replays = 0;       ///< of its graph
+  std::uint64_t fake_replays = 0;  ///< calls of the step in place of a graph
   std::uint64_t padded_rows = 0;
   std::uint64_t fallbacks = 0;
 };
 
 struct RecordReport {
   double warm_up_seconds = 0;
+  RecordMode mode = RecordMode::graphs;
   double record_seconds = 0;  ///< record, instantiate, upload
   double self_test_seconds = 0;
   std::size_t pool_bytes = 0;  ///< reserved by the memory pool afterwards
@@ -87,9 +96,10 @@ struct RecordReport {
 };
 
 struct PoolCounters {
-  std::uint64_t replays = 0;
-  std::uint64_t eager_steps = 0;  ///< asked for, or fallen back to
-  std::uint64_t padded_rows = 0;  ///< rows computed beyond the true ones
+  std::uint64_t replays = 0;       ///< launches of graphs
+  std::uint64_t fake_replays = 0;  ///< with RecordMode::fake; never among `replays`
+  std::uint64_t eager_steps = 0;   ///< asked for, or fallen back to
+  std::uint64_t padded_rows = 0;   ///< rows computed beyond the true ones
   std::array<std::uint64_t, kFallbackReasons> fallbacks{};
   std::uint64_t all_fallbacks() const noexcept;
 };
@@ -154,7 +164,7 @@ class GraphPool {
 
   PoolCounters counters() const;
   std::vector<BucketReport> buckets() const;
-  /// The recorded graph of a size; throws UsageError where there is none.
+  /// The recorded graph of a size; throws UsageError where there is none, as with RecordMode::fake.
   const Graph& graph(int rows) const;
   Stream& stream() noexcept;
   const std::shared_ptr<MemoryPool>& memory() const noexcept;

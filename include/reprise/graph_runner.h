@@ -20,7 +20,9 @@ namespace reprise {
 struct RunnerOptions {
   int rows = 1;      ///< of every per-row binding
   int warm_ups = 1;  ///< eager runs before recording; at least 1
-  /// Compare eager and replay bitwise after recording; a difference is an Error and disables.
+  RecordMode record_mode = RecordMode::graphs;
+  /// Compare eager and replay bitwise after recording; a difference is an Error and disables. As
+  /// GraphPoolOptions::self_test with fake recording.
   bool self_test = true;
   /// Where scratch memory comes from; null: a pool of the runner's own. As
   /// GraphPoolOptions::memory.
@@ -76,7 +78,7 @@ class GraphRunner {
   void read(const OutputView& output, std::span<T> out) {
     read(output, std::as_writable_bytes(out));
   }
-  /// Throws UsageError unless recorded.
+  /// Throws UsageError unless recorded, and with RecordMode::fake.
   const Graph& graph() const;
   Stream& stream() noexcept;
   const std::shared_ptr<MemoryPool>& memory() const noexcept;

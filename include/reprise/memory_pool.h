@@ -93,6 +93,9 @@ class PoolBlock {
   /// Unique among the pool's blocks: a later block at the same address has another.
   std::uint64_t generation() const noexcept { return generation_; }
   MemoryView view() const noexcept { return {data_, bytes_, MemorySpace::device}; }
+  /// The segment that this lies in stays for the pool's life, as though a recording had used it:
+  /// somebody will go on working at this address after the block was given back.
+  void keep_segment() noexcept;
 
  private:
   void release() noexcept;
@@ -143,6 +146,7 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   struct Impl;
   explicit MemoryPool(std::unique_ptr<Impl> impl);
   void give_back(void* data) noexcept;
+  void keep_segment(void* data) noexcept;
 
   std::unique_ptr<Impl> impl_;
 };

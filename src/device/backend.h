@@ -218,6 +218,13 @@ struct DeviceState {
   virtual std::shared_ptr<StreamState> create_default_stream() = 0;
   virtual std::unique_ptr<EventState> create_event() = 0;
 
+  /// Ranges of the calling thread's time for a profiler; called only where `profiled`.
+  /// register_range() returns the name's handle, which lives as long as the device.
+  virtual const void* register_range(const std::string& /*name*/) { return nullptr; }
+  virtual void push_range(const void* /*registered*/) noexcept {}
+  virtual void push_range(std::string_view /*name*/) {}
+  virtual void pop_range() noexcept {}
+
   std::string label() const;  ///< "host:0"
   /// Throws DeviceError with the first cause once the device is lost. Takes no lock before that.
   void require_usable() const;
@@ -227,6 +234,7 @@ struct DeviceState {
   std::vector<std::shared_ptr<StreamState>> live_streams() const;
 
   DeviceProperties properties;
+  bool profiled = false;  ///< a profiler listens to ranges; settled when the device is opened
   std::atomic<std::uint64_t> next_generation{1};
   std::atomic<bool> lost{false};
   mutable std::mutex mutex;  ///< guards the members below
@@ -239,7 +247,12 @@ struct DeviceState {
 /// Backends, chosen at link time by folder. Each throws DeviceError where it has no such device.
 std::unique_ptr<DeviceState> open_host_backend(int ordinal);
 std::unique_ptr<DeviceState> open_cuda_backend(int ordinal);
-/// True where a CUDA device could be opened; never throws.
-bool cuda_available() noexcept;
+/// Whether a CUDA device could be opened.
+struct CudaPresence {
+  bool built = false;   ///< the build has a CUDA backend
+  bool usable = false;  ///< there is a driver, and it has a device
+  std::string reason;   ///< why it is not usable, as a clause: "no NVIDIA driver is installed"
+};
+CudaPresence cuda_presence();
 
 }  // namespace reprise

@@ -95,6 +95,7 @@ Json buckets_json(const std::vector<BucketReport>& buckets) {
                     {"reason", bucket.reason},
                     {"nodes", bucket.nodes},
                     {"replays", bucket.replays},
+                    {"fake_replays", bucket.fake_replays},
                     {"padded_rows", bucket.padded_rows},
                     {"fallbacks", bucket.fallbacks}});
   }

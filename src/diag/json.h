@@ -22,8 +22,9 @@ std::string memory_json(const MemoryPool& pool);
 /// {…facts, "rows", "signature": "0x…", "nodes": [{"index", "kind", "label", "function", "bytes",
 /// "dependencies": [index, …]}], "groups": [{"label", "nodes", "bytes", "kinds": {kind: count}}],
 /// "node_counts": {kind: count}, "memory": {as memory_json}, "buckets": [{"rows", "state",
-/// "reason", "nodes", "replays", "padded_rows", "fallbacks"}]} about the recorded graph of `rows`
-/// rows. `facts` are the caller's, text to text. Throws UsageError where `rows` is not recorded.
+/// "reason", "nodes", "replays", "fake_replays", "padded_rows", "fallbacks"}]} about the recorded
+/// graph of `rows` rows. `facts` are the caller's, text to text. Throws UsageError where `rows` is
+/// not recorded.
 std::string graph_json(const GraphPool& pool, int rows,
                        std::span<const std::pair<std::string, std::string>> facts);
 

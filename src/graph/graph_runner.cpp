@@ -28,6 +28,7 @@ struct GraphRunner::Impl {
   void capture(std::span<const Input> inputs);
   void bind_all(std::span<const Input> inputs);
   void warm_up(StateSaver& states);
+  void record(StateSaver& states);
   void record_and_test(StateSaver& states);
   void require_recorded(std::string_view call);
   void load(std::span<const Input> inputs, Stream& stream);
@@ -40,6 +41,7 @@ struct GraphRunner::Impl {
   std::string reason;
   std::optional<RecordedStep> recorded;
   std::uint64_t retried = 0;
+  RangeName replay_range;  // made by capture()
 };
 
 void GraphRunner::Impl::bind_all(std::span<const Input> inputs) {
@@ -79,6 +81,7 @@ void GraphRunner::Impl::capture(std::span<const Input> inputs) {
 }
 
 void GraphRunner::Impl::warm_up(StateSaver& states) {
+  const RangeScope range(harness.range_name("warm up", options.rows));
   Stream& stream = harness.lane().stream();
   for (int i = 0; i < options.warm_ups; ++i) {
     harness.reload(stream);
@@ -91,12 +94,22 @@ void GraphRunner::Impl::warm_up(StateSaver& states) {
   state.set(RunState::warm);
 }
 
-void GraphRunner::Impl::record_and_test(StateSaver& states) {
+void GraphRunner::Impl::record(StateSaver& states) {
+  const RangeScope range(harness.range_name("record", options.rows));
+  const bool fake = options.record_mode == RecordMode::fake;
+  replay_range = harness.range_name(fake ? "fake replay" : "replay", options.rows);
   state.set(RunState::recording);
-  recorded.emplace(harness.record(options.rows, [this](std::string_view line) {
+  recorded.emplace(harness.record(options.rows, options.record_mode, [this](std::string_view line) {
     ++retried;
     options.on_note(line);
   }));
+  if (!fake) return;
+  states.restore(harness.lane().stream());  // it ran
+  harness.reload(harness.lane().stream());
+}
+
+void GraphRunner::Impl::record_and_test(StateSaver& states) {
+  record(states);
   if (options.self_test && !harness.step().undeclared_state) {
     if (const auto difference = self_test(harness, *recorded, options.rows, states)) {
       state.set(RunState::disabled);
@@ -132,8 +145,9 @@ void GraphRunner::Impl::load(std::span<const Input> inputs, Stream& stream) {
 
 void GraphRunner::Impl::replay(Stream& stream, std::span<const Input> inputs) {
   require_recorded("replay()");
+  const RangeScope range(replay_range);
   load(inputs, stream);
-  recorded->exec.launch(stream);
+  harness.replay(*recorded, stream);
   harness.finish_run(options.rows);
 }
 
@@ -207,7 +221,13 @@ void GraphRunner::read(const OutputView& output, std::span<std::byte> out) {
 
 const Graph& GraphRunner::graph() const {
   impl_->require_recorded("graph()");
-  return impl_->recorded->graph;
+  if (impl_->recorded->fake()) {
+    throw UsageError(
+        fmt::format("graph() of runner '{}': it was recorded with RecordMode::fake, which makes "
+                    "no graph; record it with RecordMode::graphs",
+                    impl_->name()));
+  }
+  return *impl_->recorded->graph;
 }
 
 Stream& GraphRunner::stream() noexcept { return impl_->harness.lane().stream(); }

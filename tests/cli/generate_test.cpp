@@ -89,6 +89,21 @@ TEST(Generate, StatisticsAreTheLastLineOfStandardError) {
   EXPECT_EQ(stats["device"], "host");
 }
 
+TEST(Generate, FakeRecordingSaysSoInItsStatistics) {
+  const std::vector<std::string> base{"-p", "The", "--max-tokens", "9", "--ignore-eos", "--stats"};
+  std::vector<std::string> faked = base;
+  faked.emplace_back("--fake-record");
+  const Ran ran = on_demo(faked);
+  EXPECT_EQ(ran.out, on_demo(base).out);
+  const json stats = json::parse(ran.err);
+  EXPECT_EQ(stats["replays"], 0);
+  EXPECT_EQ(stats["fake_replays"], 8);
+  EXPECT_EQ(stats["eager_steps"], 0);
+  EXPECT_EQ(stats["fallbacks"], json::object());
+  faked.emplace_back("--eager");
+  expect_refusal(on_demo(faked), 2, "--fake-record");
+}
+
 TEST(Generate, SamplesBySeed) {
   const auto with = [](const std::string& seed, bool eager) {
     std::vector<std::string> arguments{"-p",          "The",         "--max-tokens",  "16",

@@ -7,6 +7,7 @@
 
 #include "device/cuda/driver.h"
 #include "device/cuda/event.h"
+#include "device/cuda/nvtx.h"
 #include "device/cuda/status.h"
 #include "device/cuda/stream.h"
 
@@ -16,25 +17,39 @@ std::unique_ptr<DeviceState> open_cuda_backend(int ordinal) {
   return std::make_unique<cuda::CudaDevice>(ordinal);
 }
 
-bool cuda_available() noexcept {
-  int count = 0;
-  const bool answered = cudaGetDeviceCount(&count) == cudaSuccess;
-  if (!answered) cudaGetLastError();
-  return answered && count > 0;
-}
-
 namespace cuda {
 namespace {
 
-void require_device(int ordinal) {
+struct DeviceCount {
   int count = 0;
-  const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status != cudaSuccess || count == 0) {
-    cudaGetLastError();
-    throw DeviceError(
-        fmt::format("no CUDA device: {}; use --device host",
-                    status == cudaSuccess ? "the driver counts none" : describe(status)),
-        static_cast<int>(status));
+  cudaError_t status = cudaSuccess;
+  std::string reason;  ///< why there is none
+};
+
+DeviceCount count_devices() {
+  DeviceCount found;
+  found.status = cudaGetDeviceCount(&found.count);
+  if (found.status == cudaSuccess && found.count > 0) return found;
+  found.count = 0;
+  cudaGetLastError();
+  // Where there is no driver at all, the runtime calls it too old.
+  int driver = 0;
+  const bool asked = cudaDriverGetVersion(&driver) == cudaSuccess;
+  if (!asked) cudaGetLastError();
+  if (asked && driver == 0) {
+    found.reason = "no NVIDIA driver is installed";
+  } else {
+    found.reason = found.status == cudaSuccess ? "the driver counts no device"
+                                               : "the driver says " + describe(found.status);
+  }
+  return found;
+}
+
+void require_device(int ordinal) {
+  const auto [count, status, reason] = count_devices();
+  if (count == 0) {
+    throw DeviceError(fmt::format("no CUDA device: {}; use --device host", reason),
+                      static_cast<int>(status));
   }
   if (ordinal < 0 || ordinal >= count) {
     throw DeviceError(
@@ -60,6 +75,7 @@ CudaDevice::CudaDevice(int ordinal) {
   properties.total_memory = found.totalGlobalMem;
   properties.multiprocessors = found.multiProcessorCount;
   properties.compute_capability = found.major * 10 + found.minor;
+  profiled = nvtx::attached();
 }
 
 MemoryInfo CudaDevice::memory_info() const {
@@ -138,4 +154,10 @@ std::unique_ptr<EventState> CudaDevice::create_event() {
 }
 
 }  // namespace cuda
+
+CudaPresence cuda_presence() {
+  const cuda::DeviceCount found = cuda::count_devices();
+  return {.built = true, .usable = found.count > 0, .reason = found.reason};
+}
+
 }  // namespace reprise

@@ -10,6 +10,7 @@
 #include <cuda_runtime_api.h>
 
 #include "device/backend.h"
+#include "device/cuda/nvtx.h"
 
 namespace reprise::cuda {
 
@@ -32,6 +33,10 @@ class CudaDevice final : public DeviceState {
   std::shared_ptr<StreamState> create_stream(std::string name) override;
   std::shared_ptr<StreamState> create_default_stream() override;
   std::unique_ptr<EventState> create_event() override;
+  const void* register_range(const std::string& name) override { return nvtx::name(name); }
+  void push_range(const void* registered) noexcept override { nvtx::push(registered); }
+  void push_range(std::string_view name) override { nvtx::push(name); }
+  void pop_range() noexcept override { nvtx::pop(); }
 
  private:
   [[noreturn]] void fail_without_memory(std::size_t bytes, cudaError_t status) const;

@@ -162,6 +162,25 @@ TEST(CudaMatmul, BitsOfARowDoNotDependOnItsPlace) {
   }
 }
 
+TEST(CudaMatmul, CountsTheProductsThatCublasLtDoesNotTake) {
+  GpuWorld world;
+  std::vector<std::string> notes;
+  world.cuda().set_on_note([&](std::string_view line) { notes.emplace_back(line); });
+  const Product product(world, DType::bf16, 100, 8,
+                        9);                         // rows of 18 bytes: the second is unaligned
+  world.on_gpu(product.image, product.run(1, 40));  // too few rows to be cuBLASLt's
+  EXPECT_TRUE(world.cuda().kernel_fallbacks().empty());
+  for (int i = 0; i < 2; ++i) world.on_gpu(product.image, product.run(1, 80));
+  const std::vector<KernelFallback> fallbacks = world.cuda().kernel_fallbacks();
+  ASSERT_EQ(fallbacks.size(), 1u);
+  EXPECT_EQ(fallbacks[0].reason, "matmul_unaligned");
+  EXPECT_EQ(fallbacks[0].calls, 2u);
+  ASSERT_EQ(notes.size(), 1u);
+  for (const char* part : {"80 rows", "[8, 9]", "bf16", "not aligned", "matmul_unaligned"}) {
+    EXPECT_NE(notes[0].find(part), std::string::npos) << part << " in " << notes[0];
+  }
+}
+
 TEST(CudaMatmul, AnInputOfAnotherTypeIsRefused) {
   GpuWorld world;
   Product product(world, DType::bf16, 2, 8, 8);
