@@ -22,11 +22,10 @@ rm -rf $package
 cmake --install $build --component gpu_package --prefix $package --strip >"$log" || { cat "$log"; die "nothing to gather"; }
 
 # What every Linux has, and what CUDA brings, stays out.
-system='/(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|ld-linux[^/]*)\.so'
-for program in $package/*; do
-  ldd "$program" | awk '$3 ~ /^\// { print $3 }' | { grep -Ev "$system|/(libcu|libnv)[^/]*\.so" || true; } |
-    while read -r library; do cp -Lu "$library" $package/; done
-done
+ldd $package/* | awk '$3 ~ /^\// { print $3 }' | sort -u |
+  { grep -Ev '/(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|ld-linux[^/]*|lib(cu|nv)[^/]*)\.so' || true; } |
+  while read -r library; do cp -L "$library" $package/; done
+if ldd $package/* | grep 'not found' >&2; then die "these libraries are missing here, so they cannot be carried"; fi
 
 # take FOLDER-OF-SHARED FOLDER-OF-THE-PACKAGE
 take() {
