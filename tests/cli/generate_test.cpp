@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/support/golden_checks.h"
 #include "cli/support/program.h"
 #include "support/golden.h"
 
@@ -193,15 +194,9 @@ TEST(Generate, WorksWithoutATokenizerWhereIdsGoInAndOut) {
 }
 
 TEST(Generate, GivesThePublishedTextOfStories260K) {
-  const fs::path folder = fs::path(REPRISE_SOURCE_DIR).parent_path() / "shared/models/stories260K";
-  if (!fs::exists(folder / "config.json")) GTEST_SKIP() << "stories260K is not present";
-  std::ifstream file(folder / "expected-greedy-200.txt");
-  std::string expected(std::istreambuf_iterator<char>(file), {});
-  std::vector<std::string> arguments{"generate",      folder, "-p",           "",
-                                     "--temperature", "0",    "--max-tokens", "200"};
-  EXPECT_EQ(run_program(arguments).out, expected);
-  arguments.emplace_back("--eager");
-  EXPECT_EQ(run_program(arguments).out, expected);
+  const auto folder = stories_folder();
+  if (!folder) GTEST_SKIP() << "stories260K is not present";
+  expect_published_story(*folder, "host");
 }
 
 TEST(Generate, NamesWeightsThatAreNotFinite) {

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/places.h"
+
 namespace reprise::test {
 namespace {
 
@@ -53,6 +55,7 @@ Ran run_with(const std::vector<std::string>& arguments, std::string_view in, int
   ::signal(SIGPIPE, SIG_IGN);
   Pipe input;
   Pipe errors;
+  const std::string path = program_path();
   std::vector<char*> argv{const_cast<char*>("reprise")};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -67,7 +70,7 @@ Ran run_with(const std::vector<std::string>& arguments, std::string_view in, int
     } else {
       ::close(STDOUT_FILENO);
     }
-    ::execv(REPRISE_PROGRAM, argv.data());
+    ::execv(path.c_str(), argv.data());
     ::_exit(127);
   }
   Pipe::close_end(input.read);
@@ -139,6 +142,6 @@ void expect_refusal(const Ran& ran, int status, const std::string& culprit) {
   EXPECT_NE(ran.err.find(culprit), std::string::npos) << culprit << " in " << ran.err;
 }
 
-std::string demo_folder() { return REPRISE_SOURCE_DIR "/models/demo"; }
+std::string demo_folder() { return source_folder() / "models/demo"; }
 
 }  // namespace reprise::test
