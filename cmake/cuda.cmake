@@ -56,7 +56,7 @@ endif()
 
 # What a target with files under */cuda/ needs. CCCL's headers are on nvcc's own path, not on g++'s.
 function(target_uses_cuda target)
-  target_link_libraries(${target} PRIVATE CUDA::cudart_static CUDA::cublasLt)
+  target_link_libraries(${target} PRIVATE CUDA::cudart_static)
   foreach(dir ${CUDAToolkit_INCLUDE_DIRS})
     if(IS_DIRECTORY ${dir}/cccl)
       target_include_directories(${target} SYSTEM PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${dir}/cccl>)

@@ -28,11 +28,11 @@ endfunction()
 function(add_header_checks)
   add_header_check(header_check ${PROJECT_SOURCE_DIR}/include reprise/ "<" ">")
   add_header_check(header_check_src ${PROJECT_SOURCE_DIR}/src "" "\"" "\"")
-  # The public headers see what a user of the library sees: include/ and fmt, nothing of src/.
+  # The public headers see what a user of the library sees: include/, nothing of src/.
   foreach(target header_check header_check_src)
     get_target_property(type ${target} TYPE)
     if(type STREQUAL "OBJECT_LIBRARY")
-      target_link_libraries(${target} PRIVATE reprise_runtime)
+      target_link_libraries(${target} PRIVATE reprise_runtime reprise_flags)
       if(REPRISE_HAVE_CUDA)
         target_uses_cuda(${target})  # reprise/cuda.h
       endif()

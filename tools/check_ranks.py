@@ -54,6 +54,11 @@ def is_cuda(path):
     return "cuda" in path.split("/")[:-1] or path == "include/reprise/cuda.h"
 
 
+def installed(path, name):
+    """Whether who has our installed headers has <name> too: the standard library's, ours, and CUDA's for cuda.h."""
+    return not re.search(r"[./]", name) or name.startswith("reprise/") or (is_cuda(path) and CUDA_HEADER.match(name))
+
+
 def target_folder(root, path, opening, name):
     """(folder of an included file, or None where it is not ours; a complaint about its spelling, or None)"""
     if name.startswith("reprise/"):
@@ -86,6 +91,8 @@ def include_findings(root, path, text):
             yield line, f"<{name}> belongs under a cuda/ folder"
         if opening == '"' and is_cuda(name) and not is_cuda(path):
             yield line, f'"{name}" is seen only by files under a cuda/ folder'
+        if path.startswith("include/") and opening == "<" and not installed(path, name):
+            yield line, f"a public header includes <{name}>, which is not installed with it"
         folder, complaint = target_folder(root, path, opening, name)
         if complaint:
             yield line, complaint

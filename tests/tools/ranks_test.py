@@ -39,6 +39,12 @@ class Ranks(TreeTest):
         self.write("src/kernels/run.cpp", '#include "graph/key.h"\n')
         self.assert_one("src/kernels/run.cpp:1", "graph has rank 3")
 
+    def test_public_headers_include_what_is_installed_only(self):
+        self.write("include/reprise/cuda.h", "#include <cuda_runtime_api.h>\n#include <reprise/error.h>\n")
+        self.assertEqual(self.findings(), [])
+        self.write("include/reprise/error.h", "#include <string>\n#include <fmt/format.h>\n")
+        self.assert_one("include/reprise/error.h:2", "<fmt/format.h>, which is not installed")
+
     def test_the_exceptions_hold(self):
         self.write("src/model/a.cpp", '#include "graph/key.h"\n')
         self.assert_one("model never sees graph")
