@@ -199,7 +199,8 @@ def run_sections(package, options):
                         missing[job.section].append(text)
                     continue
                 jobs.append(job)
-            run_phase(jobs, options.jobs, folder, done)
+            # Most of them wait for the GPU or for CUDA to start; queueing would add their limits up.
+            run_phase(jobs, 2 * options.jobs, folder, done)
         chosen = [name for name in names if not wanted or name in wanted]
         chosen.sort(key=lambda name: name == "memcheck")  # last, however early it started
         runs = {name: [run for job, run in done if job.section == name] for name in chosen}
