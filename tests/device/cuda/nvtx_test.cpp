@@ -57,6 +57,12 @@ struct Ranges final : DeviceState {
   MemoryInfo memory_info() const override { return {}; }
   void* allocate(std::size_t, MemorySpace) override { return nullptr; }
   void free(void*, std::size_t, MemorySpace) noexcept override {}
+  std::size_t mapping_granularity() override { return 1; }
+  void* reserve_addresses(std::size_t) override { return nullptr; }
+  void release_addresses(void*, std::size_t, const MappingTable&) noexcept override {}
+  void map(void*, std::size_t) override {}
+  void unmap(void*, std::size_t) override {}
+  void wait_for_work() noexcept override {}
   std::shared_ptr<StreamState> create_stream(std::string) override { return nullptr; }
   std::shared_ptr<StreamState> create_default_stream() override { return nullptr; }
   std::unique_ptr<EventState> create_event() override { return nullptr; }
