@@ -21,6 +21,8 @@ ninja -C $build -j "$(jobs)" cuda_programs || die "the build failed; the first e
 rm -rf $package
 cmake --install $build --component gpu_package --prefix $package --strip >"$log" || { cat "$log"; die "nothing to gather"; }
 
+[ -x $package/reprise ] || die "cmake installed no program: is the component gpu_package what tests/CMakeLists.txt says?"
+
 # What every Linux has, and what CUDA brings, stays out.
 ldd $package/* | awk '$3 ~ /^\// { print $3 }' | sort -u |
   { grep -Ev '/(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|ld-linux[^/]*|lib(cu|nv)[^/]*)\.so' || true; } |
