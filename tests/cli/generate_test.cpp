@@ -217,7 +217,8 @@ TEST(Generate, NamesWeightsThatAreNotFinite) {
 TEST(StandardOutput, ThatCannotBeWrittenIsAnError) {
   const std::vector<std::string> generate{"generate", demo_folder(),  "-p",
                                           "The",      "--max-tokens", "20"};
-  for (const std::vector<std::string>& arguments : {generate, {"--help"}, {"info"}}) {
+  for (const std::vector<std::string>& arguments :
+       {generate, {"--help"}, {"info", "--no-measure"}}) {
     expect_refusal(run_program_into("/dev/full", arguments), 1, "standard output");
     expect_refusal(run_program_into("", arguments), 1, "standard output");
     expect_refusal(run_program_unread(arguments), 1, "standard output");
