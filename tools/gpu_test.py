@@ -50,16 +50,18 @@ def sharded(job, shards):
 
 
 def memcheck_jobs(package, sanitizer, golden):
+    """Those that must be alone, and those that need not."""
     check = [sanitizer, "--tool", "memcheck", "--error-exitcode", "9"]
-    # The contracts provoke errors of CUDA's calls on purpose; what they do to memory counts.
+    # The contracts provoke errors of CUDA's calls on purpose; what they do to memory counts. Some compare the
+    # device's free memory before and after, which other processes change.
     quiet = check + ["--report-api-errors", "no"]
-    jobs = sharded(Job("memcheck", "memcheck contract_cuda", quiet + [f"{package}/contract_cuda"], 90, sanitized=True), 4)
+    alone = [Job("memcheck", "memcheck contract_cuda", quiet + [f"{package}/contract_cuda"], 120, sanitized=True)]
     kernels = check + [f"{package}/test_kernels_cuda", "--seconds=0"]
-    jobs += sharded(Job("memcheck", "memcheck test_kernels_cuda", kernels, 90, sanitized=True), 4)
+    jobs = sharded(Job("memcheck", "memcheck test_kernels_cuda", kernels, 90, sanitized=True), 4)
     tokens = ["--tokens", "5,17,3,60,9,12,40,7,2,30,11,8,25,31,6,19,4", "--device", "cuda"]
     generate = [f"{package}/reprise", "generate", golden, *tokens, "--max-tokens", "6", "--print-ids", "--ignore-eos"]
     jobs.append(Job("memcheck", "memcheck reprise generate", check + generate, 90, gtest=False, sanitized=True))
-    return jobs
+    return alone, jobs
 
 
 def all_phases(package, options):
@@ -80,8 +82,11 @@ def all_phases(package, options):
     missing = {}
     places = os.pathsep.join([os.environ.get("PATH", ""), *SANITIZER_PLACES])
     sanitizer = shutil.which("compute-sanitizer", path=places)
+    memcheck_alone = []
     if sanitizer:
-        beside = memcheck_jobs(package, sanitizer, str(package.parent / "tests/golden/llama-mha-bf16")) + beside
+        golden = str(package.parent / "tests/golden/llama-mha-bf16")
+        memcheck_alone, memcheck_beside = memcheck_jobs(package, sanitizer, golden)
+        beside = memcheck_beside + beside
     else:
         missing["memcheck"] = ["compute-sanitizer was not found; it comes with NVIDIA's CUDA toolkit"]
     # Threads of one process share the GPU better than processes, between which it has to switch.
@@ -89,7 +94,7 @@ def all_phases(package, options):
     work = [f"--seconds={seconds:g}", f"--threads={max(1, cores // processes)}"]
     oracle = job("oracle", "test_kernels_cuda", seconds + 30, *work, random_cases=True)
     oracles = [dataclasses.replace(oracle, name=f"{oracle.name} {index + 1}") for index in range(processes)]
-    return [[job("contract", "contract_cuda", 40)], beside, oracles], missing
+    return [[job("contract", "contract_cuda", 40)], memcheck_alone, beside, oracles], missing
 
 
 class Process:
