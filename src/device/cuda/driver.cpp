@@ -76,6 +76,8 @@ const DriverCalls& DriverCalls::get() {
     find_entry("cuGraphKernelNodeGetParams", 12000, found.graph_kernel_node_get_params);
     find_entry("cuFuncGetName", 12030, found.func_get_name);
     find_entry("cuKernelGetName", 12030, found.kernel_get_name);
+    find_entry("cuFuncGetAttribute", 2020, found.func_get_attribute);
+    find_entry("cuKernelGetAttribute", 12000, found.kernel_get_attribute);
     return found;
   }();
   return calls;

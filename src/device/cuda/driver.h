@@ -47,6 +47,8 @@ struct DriverCalls {
   decltype(&cuGraphKernelNodeGetParams) graph_kernel_node_get_params = nullptr;
   decltype(&cuFuncGetName) func_get_name = nullptr;
   decltype(&cuKernelGetName) kernel_get_name = nullptr;
+  decltype(&cuFuncGetAttribute) func_get_attribute = nullptr;
+  decltype(&cuKernelGetAttribute) kernel_get_attribute = nullptr;
 
   static const DriverCalls& get();
 };
