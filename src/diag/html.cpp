@@ -79,8 +79,7 @@ std::string memory_section(const MemoryPool& pool) {
     blocks += segment.blocks.size();
   }
   return fmt::format(
-      R"(<section aria-labelledby="memory-title">
-<h2 id="memory-title">Memory pool</h2>
+      R"(<section aria-label="Memory pool">
 <figure>
 {}</figure>
 <details class="card"><summary>All {} {}, by address</summary>

@@ -220,8 +220,8 @@ class Drawing {
 std::string memory_svg(const MemoryPool& pool) { return Drawing(pool).draw(); }
 
 std::string memory_html(const MemoryPool& pool) {
-  return html_page("Memory pool " + pool.name(), {{"device", pool.device().label()}},
-                   "<main>\n" + memory_section(pool) + "</main>\n");
+  // The picture names pool and device.
+  return html_page("Memory", {}, "<main>\n" + memory_section(pool) + "</main>\n");
 }
 
 }  // namespace reprise
