@@ -56,7 +56,7 @@ struct BenchOptions {
   std::string command_line;  ///< as typed, for the record
 };
 
-enum class InspectFormat : std::uint8_t { text, json };
+enum class InspectFormat : std::uint8_t { text, json, dot, svg, html };
 
 struct InspectOptions {
   std::string model;

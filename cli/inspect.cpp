@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <reprise/error.h>
+#include <reprise/graph_picture.h>
 
 #include "commands.h"
 #include "core/text.h"
@@ -48,6 +49,30 @@ std::string json(const InspectOptions& options, Decoder& decoder) {
   return graph_json(decoder.pool(), options.batch, facts) + '\n';
 }
 
+GraphCaption caption(const InspectOptions& options, Decoder& decoder) {
+  return {.title = "Recorded decode step of " + options.model,
+          .facts = {{"device", decoder.device().properties().name},
+                    {"context", fmt::format("up to {}", decoder.max_context())}},
+          .node_microseconds = {}};
+}
+
+std::string shown(const InspectOptions& options, Decoder& decoder) {
+  const GraphPool& pool = decoder.pool();
+  switch (options.format) {
+    case InspectFormat::text:
+      return text(options, decoder);
+    case InspectFormat::json:
+      return json(options, decoder);
+    case InspectFormat::dot:
+      return graph_dot(pool.graph(options.batch), caption(options, decoder));
+    case InspectFormat::svg:
+      return graph_svg(pool.graph(options.batch), caption(options, decoder));
+    case InspectFormat::html:
+      return graph_html(pool, options.batch, caption(options, decoder));
+  }
+  throw Error("inspect was asked for a format that it does not know");
+}
+
 }  // namespace
 
 int inspect(const InspectOptions& options) {
@@ -62,8 +87,7 @@ int inspect(const InspectOptions& options) {
                    .max_context = std::min(source.config.max_positions, kContext),
                    .on_note = nullptr});
   decoder.record();
-  const bool as_text = options.format == InspectFormat::text;
-  write_out(as_text ? text(options, decoder) : json(options, decoder));
+  write_out(shown(options, decoder));
   return 0;
 }
 

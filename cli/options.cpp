@@ -244,7 +244,7 @@ Command make_bench(const Spec& spec) {
 void declare_inspect(Spec& spec) {
   spec.model();
   spec.option("--batch", "N", "Batch size to record (default: 1)");
-  spec.option("--format", "F", "text (the default) or json");
+  spec.option("--format", "F", "text (the default), json, dot (Graphviz), svg or html");
   spec.device();
 }
 
@@ -253,9 +253,12 @@ Command make_inspect(const Spec& spec) {
   options.model = spec.model_text();
   options.batch = static_cast<int>(spec.integer("--batch", options.batch, 1, kMostRows));
   if (spec.given("--format")) {
-    options.format =
-        choice<InspectFormat>("--format", spec.text("--format"),
-                              {{"text", InspectFormat::text}, {"json", InspectFormat::json}});
+    options.format = choice<InspectFormat>("--format", spec.text("--format"),
+                                           {{"text", InspectFormat::text},
+                                            {"json", InspectFormat::json},
+                                            {"dot", InspectFormat::dot},
+                                            {"svg", InspectFormat::svg},
+                                            {"html", InspectFormat::html}});
   }
   options.device = spec.device_text();
   return [options] { return inspect(options); };

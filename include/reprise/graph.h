@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <reprise/device.h>
 #include <reprise/error.h>
+#include <reprise/launch_geometry.h>
 
 namespace reprise {
 
@@ -20,11 +22,12 @@ class RecordedGraph;
 
 /// A recorded node, for people and tools.
 struct GraphNode {
-  std::string kind;                         ///< "kernel", "copy", "fill", …
-  std::string label;                        ///< "layer 0 / qkv"; "" where nobody named it
-  std::string function;                     ///< the kernel's name
-  std::size_t bytes = 0;                    ///< moved by a copy or fill
-  std::vector<std::uint32_t> dependencies;  ///< indices of earlier nodes
+  std::string kind;                           ///< "kernel", "copy", "fill", …
+  std::string label;                          ///< "layer 0 / qkv"; "" where nobody named it
+  std::string function;                       ///< the kernel's name
+  std::size_t bytes = 0;                      ///< moved by a copy or fill
+  std::vector<std::uint32_t> dependencies;    ///< indices of earlier nodes
+  std::optional<LaunchGeometry> launch = {};  ///< of a kernel, where the device has grids
 };
 
 enum class UpdateResult : std::uint8_t {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include <reprise/device.h>
+#include <reprise/launch_geometry.h>
 
 namespace reprise {
 
@@ -57,7 +59,8 @@ struct NodeInfo {
   std::vector<std::uint32_t> dependencies;  ///< indices of earlier nodes
   std::string function;                     ///< kernel's name; the label on the host
   std::size_t bytes = 0;                    ///< of a copy or fill
-  std::uint64_t attributes = 0;  ///< hash of grid, block, shared memory, launch attributes
+  std::uint64_t attributes = 0;          ///< hash of grid, block, shared memory, launch attributes
+  std::optional<LaunchGeometry> launch;  ///< of a kernel, where the device has grids
 };
 
 enum class UpdateOutcome : std::uint8_t { updated, topology_differs, refused };

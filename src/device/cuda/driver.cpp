@@ -86,6 +86,8 @@ const DriverCalls& DriverCalls::get() {
     find_entry("cuMemMap", 12000, found.mem_map);
     find_entry("cuMemUnmap", 12000, found.mem_unmap);
     find_entry("cuMemSetAccess", 12000, found.mem_set_access);
+    find_entry("cuFuncGetAttribute", 2020, found.func_get_attribute);
+    find_entry("cuKernelGetAttribute", 12000, found.kernel_get_attribute);
     return found;
   }();
   return calls;

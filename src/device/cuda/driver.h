@@ -50,6 +50,8 @@ struct DriverCalls {
   decltype(&cuGraphKernelNodeGetParams) graph_kernel_node_get_params = nullptr;
   decltype(&cuFuncGetName) func_get_name = nullptr;
   decltype(&cuKernelGetName) kernel_get_name = nullptr;
+  decltype(&cuFuncGetAttribute) func_get_attribute = nullptr;
+  decltype(&cuKernelGetAttribute) kernel_get_attribute = nullptr;
 
   // Virtual-memory management: a driver has all of them or none.
   decltype(&cuDeviceGet) device_get = nullptr;
