@@ -4,7 +4,7 @@
 # JOBS=N limits what runs at once (default: all processors).
 SHELL := /bin/bash
 .NOTPARALLEL:
-export CUDA JOBS NAME MODELS BATCHES STEPS
+export CUDA JOBS NAME MODELS BATCHES STEPS CUDA_ARCHITECTURES SHARED ORACLE_SECONDS
 unexport MAKEFLAGS MFLAGS
 
 .PHONY: help build demo test gpu-package gpu-test gpu-bench check docs format bare-check ci clean
@@ -26,7 +26,7 @@ test: ## Build all and run every test that needs no GPU
 gpu-package: ## Build the program and the GPU tests for another machine, into gpu-package/ (needs nvcc)
 	@scripts/gpu_package.sh
 
-gpu-test: ## Run gpu-package/ on this machine's GPU: contracts, oracles, memcheck
+gpu-test: ## Run gpu-package/'s tests on this machine's GPU, record in docs/gpu-test-GPU.txt
 	@scripts/gpu_test.sh
 
 gpu-bench: ## Measure decode steps on this machine's GPU into docs/benchmarks/ (NAME=text names the run)

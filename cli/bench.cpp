@@ -13,6 +13,7 @@
 #include "bench_report.h"
 #include "commands.h"
 #include "core/log.h"
+#include "open_device.h"
 #include "output.h"
 
 namespace reprise::cli {
@@ -53,7 +54,7 @@ void remark(const DecodeBenchReport& report) {
 int bench(const BenchOptions& options) {
   std::optional<AtomicFile> record = open_record(options);
   const std::string date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  const std::shared_ptr<Device> device = Device::open(options.device);
+  const std::shared_ptr<Device> device = open_device(options.device);
   const ModelSource source = open_model(options.model);
   DecodeBenchOptions what;
   what.batches = options.batches;

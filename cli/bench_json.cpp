@@ -56,6 +56,13 @@ std::string bench_json(const BenchOptions& options, const DeviceProperties& devi
       .member("pool_mib", static_cast<double>(ladder.pool_bytes) / kMiB)
       .member("executables_mib", static_cast<double>(ladder.executable_bytes) / kMiB)
       .end_object();
+  if (!report.kernel_fallbacks.empty()) {
+    json.key("kernel_fallbacks").begin_object();
+    for (const KernelFallback& fallback : report.kernel_fallbacks) {
+      json.member(fallback.reason, fallback.calls);
+    }
+    json.end_object();
+  }
   json.end_object();
   return json.text() + '\n';
 }

@@ -75,6 +75,9 @@ std::string bench_table(const BenchOptions& options, const DeviceProperties& dev
                  "\nread bandwidth: {:.2f} GB/s (fastest of {} reads of {})\n",
                  report.read.gb_per_s, report.read.reads, format_bytes(report.read.bytes));
   text += ladder_line(report.ladder);
+  for (const KernelFallback& fallback : report.kernel_fallbacks) {
+    text += fmt::format("kernel fallback {}: {} calls\n", fallback.reason, fallback.calls);
+  }
   if (device.kind == DeviceKind::host) {
     text +=
         "On the host about 1.0x is the honest ratio: a recorded step saves launches, and here a "

@@ -22,12 +22,13 @@ struct GenerateOptions {
   std::vector<std::string> stop;
   bool ignore_eos = false;
   bool eager = false;
+  bool fake_record = false;
   bool stats = false;
   bool print_ids = false;
   std::string device = "auto";
 };
 
-enum class LogitsMode : std::uint8_t { prefill, graph, eager };
+enum class LogitsMode : std::uint8_t { prefill, graph, eager, fake };
 
 struct LogitsOptions {
   std::string model;
@@ -55,7 +56,7 @@ struct BenchOptions {
   std::string command_line;  ///< as typed, for the record
 };
 
-enum class InspectFormat : std::uint8_t { text, json };
+enum class InspectFormat : std::uint8_t { text, json, dot, svg, html };
 
 struct InspectOptions {
   std::string model;
@@ -64,8 +65,12 @@ struct InspectOptions {
   std::string device = "auto";
 };
 
+enum class InfoFormat : std::uint8_t { text, json };
+
 struct InfoOptions {
   std::optional<std::string> model;
+  bool measure = true;
+  InfoFormat format = InfoFormat::text;
   std::string device = "auto";
 };
 

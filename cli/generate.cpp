@@ -13,6 +13,7 @@
 #include "core/log.h"
 #include "engine/stop_text.h"
 #include "json_writer.h"
+#include "open_device.h"
 #include "output.h"
 #include "prompt.h"
 
@@ -65,12 +66,22 @@ std::string device_name(Device& device) {
   return device.kind() == DeviceKind::host ? "host" : device.label();
 }
 
-std::string statistics(Decoder& decoder, const GenerateResult& result, double record_ms) {
+/// Only where there were any: most devices have no such thing.
+void write_kernel_fallbacks(JsonWriter& json, Decoder& decoder) {
+  const std::vector<KernelFallback> fallbacks = decoder.ops().kernel_fallbacks();
+  if (fallbacks.empty()) return;
+  json.key("kernel_fallbacks").begin_object();
+  for (const KernelFallback& fallback : fallbacks) json.member(fallback.reason, fallback.calls);
+  json.end_object();
+}
+
+std::string statistics(const GenerateOptions& options, Decoder& decoder,
+                       const GenerateResult& result, double record_ms) {
   const PoolCounters counters = decoder.pool().counters();
   JsonWriter json;
-  json.begin_object()
-      .member("replays", counters.replays)
-      .member("eager_steps", counters.eager_steps)
+  json.begin_object().member("replays", counters.replays);
+  if (options.fake_record) json.member("fake_replays", counters.fake_replays);
+  json.member("eager_steps", counters.eager_steps)
       .member("prefill_steps", decoder.prefill_steps())
       .member("padded_rows", counters.padded_rows)
       .key("fallbacks")
@@ -79,9 +90,10 @@ std::string statistics(Decoder& decoder, const GenerateResult& result, double re
     if (counters.fallbacks[i] == 0) continue;
     json.member(to_string(static_cast<FallbackReason>(i)), counters.fallbacks[i]);
   }
+  json.end_object();
+  write_kernel_fallbacks(json, decoder);
   const auto steps = static_cast<double>(result.decode_steps);
-  json.end_object()
-      .member("record_ms", record_ms)
+  json.member("record_ms", record_ms)
       .member("ms_per_token", steps > 0 ? result.decode_ms / steps : 0.0)
       .member("device", device_name(decoder.device()))
       .end_object();
@@ -104,8 +116,10 @@ GenerateRequest make_request(const GenerateOptions& options, const ModelSource& 
   return request;
 }
 
-DecoderOptions decoder_options(const ModelConfig& config, const GenerateRequest& request) {
+DecoderOptions decoder_options(const GenerateOptions& wanted, const ModelConfig& config,
+                               const GenerateRequest& request) {
   DecoderOptions options;
+  if (wanted.fake_record) options.record_mode = RecordMode::fake;
   options.max_batch = 1;
   options.sizes = {1};
   // No more cache than this text can need.
@@ -117,14 +131,14 @@ DecoderOptions decoder_options(const ModelConfig& config, const GenerateRequest&
 }  // namespace
 
 int generate(const GenerateOptions& options) {
-  const std::shared_ptr<Device> device = Device::open(options.device);
+  const std::shared_ptr<Device> device = open_device(options.device);
   const ModelSource source = open_model(options.model);
   std::optional<Tokenizer> tokenizer;
   if (options.prompt || !options.print_ids || !options.stop.empty()) {
     tokenizer = load_tokenizer(source);
   }
   const GenerateRequest request = make_request(options, source, tokenizer);
-  Decoder decoder(device, source, decoder_options(source.config, request));
+  Decoder decoder(device, source, decoder_options(options, source.config, request));
   const double record_ms = record_if_wanted(decoder, options);
 
   std::optional<TextOut> text;
@@ -140,7 +154,7 @@ int generate(const GenerateOptions& options) {
     stderr_sink()("the text ends here because the model's context is full: " +
                   std::to_string(source.config.max_positions) + " tokens");
   }
-  if (options.stats) write_err(statistics(decoder, result, record_ms) + "\n");
+  if (options.stats) write_err(statistics(options, decoder, result, record_ms) + "\n");
   return 0;
 }
 

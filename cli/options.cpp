@@ -115,6 +115,9 @@ void declare_generate(Spec& spec) {
   spec.flag("--ignore-eos", "Go on after an end-of-text token");
   spec.device();
   spec.flag("--eager", "Run every step eagerly instead of replaying the recorded one");
+  spec.flag("--fake-record",
+            "Take the recorded step's path but call the step instead of launching a graph: for "
+            "debuggers, and to tell a graph's fault from a step's");
   spec.flag("--stats", "Print a JSON object as the last line of standard error");
   spec.flag("--print-ids", "Print the generated ids as a JSON array instead of text");
   spec.closing_text(
@@ -122,7 +125,8 @@ void declare_generate(Spec& spec) {
       "it. Statistics: replays, eager_steps, prefill_steps,\n"
       "padded_rows, fallbacks {reason: count}, record_ms, ms_per_token (of the decode steps; 0 "
       "where\n"
-      "there was none), device (as --device takes it).");
+      "there was none), device (as --device takes it); with --fake-record also fake_replays;\n"
+      "kernel_fallbacks {reason: calls} where products ran by a more general kernel than theirs.");
 }
 
 Command make_generate(const Spec& spec) {
@@ -147,6 +151,10 @@ Command make_generate(const Spec& spec) {
   }
   options.ignore_eos = spec.flagged("--ignore-eos");
   options.eager = spec.flagged("--eager");
+  options.fake_record = spec.flagged("--fake-record");
+  if (options.eager && options.fake_record) {
+    throw UsageError("--eager and --fake-record are both given; give one of them");
+  }
   options.stats = spec.flagged("--stats");
   options.print_ids = spec.flagged("--print-ids");
   options.device = spec.device_text();
@@ -159,7 +167,8 @@ void declare_logits(Spec& spec) {
   spec.option("--out", "FILE", "safetensors file to write: `logits`, F32 [positions, vocabulary]",
               true);
   spec.option("--mode", "M",
-              "prefill (one pass; the default), graph (replayed decode steps) or eager");
+              "prefill (one pass; the default), graph (replayed decode steps), eager, or fake "
+              "(the replay's path, calling the step instead of launching a graph)");
   spec.device();
 }
 
@@ -173,7 +182,8 @@ Command make_logits(const Spec& spec) {
     options.mode = choice<LogitsMode>("--mode", spec.text("--mode"),
                                       {{"prefill", LogitsMode::prefill},
                                        {"graph", LogitsMode::graph},
-                                       {"eager", LogitsMode::eager}});
+                                       {"eager", LogitsMode::eager},
+                                       {"fake", LogitsMode::fake}});
   }
   options.device = spec.device_text();
   return [options] { return logits(options); };
@@ -234,7 +244,7 @@ Command make_bench(const Spec& spec) {
 void declare_inspect(Spec& spec) {
   spec.model();
   spec.option("--batch", "N", "Batch size to record (default: 1)");
-  spec.option("--format", "F", "text (the default) or json");
+  spec.option("--format", "F", "text (the default), json, dot (Graphviz), svg or html");
   spec.device();
 }
 
@@ -243,9 +253,12 @@ Command make_inspect(const Spec& spec) {
   options.model = spec.model_text();
   options.batch = static_cast<int>(spec.integer("--batch", options.batch, 1, kMostRows));
   if (spec.given("--format")) {
-    options.format =
-        choice<InspectFormat>("--format", spec.text("--format"),
-                              {{"text", InspectFormat::text}, {"json", InspectFormat::json}});
+    options.format = choice<InspectFormat>("--format", spec.text("--format"),
+                                           {{"text", InspectFormat::text},
+                                            {"json", InspectFormat::json},
+                                            {"dot", InspectFormat::dot},
+                                            {"svg", InspectFormat::svg},
+                                            {"html", InspectFormat::html}});
   }
   options.device = spec.device_text();
   return [options] { return inspect(options); };
@@ -253,12 +266,19 @@ Command make_inspect(const Spec& spec) {
 
 void declare_info(Spec& spec) {
   spec.model(false);
+  spec.flag("--no-measure", "Leave out what takes a second: bandwidths and costs of launching");
+  spec.option("--format", "F", "text (the default) or json");
   spec.device();
 }
 
 Command make_info(const Spec& spec) {
   InfoOptions options;
   if (spec.given("MODEL")) options.model = spec.model_text();
+  options.measure = !spec.flagged("--no-measure");
+  if (spec.given("--format")) {
+    options.format = choice<InfoFormat>("--format", spec.text("--format"),
+                                        {{"text", InfoFormat::text}, {"json", InfoFormat::json}});
+  }
   options.device = spec.device_text();
   return [options] { return info(options); };
 }

@@ -31,8 +31,8 @@ beside=-
 [ "$gpu" = h200 ] && beside=$peers
 {
   printf '# Decode steps on %s: %s\n\n' "$gpu" "$name"
-  printf 'Made by `NAME=%s make gpu-bench`. Context 128 in every row, greedy choice included, back to back; median of\n' "$name"
-  printf 'all steps of 5 repeats. The figures of other systems and their sources are in peers-h200.json.\n\n'
+  printf 'Made by `make gpu-bench NAME=%s STEPS=%s`. Context 128 in every row, greedy choice included, back to\n' "$name" "$steps"
+  printf 'back; median of all steps of 5 repeats. Where other systems stand beside, their source is in peers-h200.json.\n\n'
   printf '<!-- bench-table %s %s -->\n<!-- end of bench-table -->\n' "$beside" "${records[*]}"
 } >"$start.md"
 python3 tools/bench_table.py --fill "$start.md"

@@ -89,9 +89,10 @@ def table(paths, peers_path=None):
         cells = [f"**{text}**" if bold and text else text for text in cells]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     lines.append("")
-    lines.append(f"{one_value(records, 'device')}, driver {one_value(records, 'driver')}, "
-                 + "; ".join(f"`{record['command']}`, {record['date'][:10]}, commit `{record['commit']}`"
-                             for record in records) + ".")
+    made = dict.fromkeys(f"{record['date'][:10]}, commit `{record['commit']}`" for record in records)
+    files = ", ".join(f"`{os.path.basename(path)}`" for path in paths)
+    lines.append(f"{one_value(records, 'device')}, driver {one_value(records, 'driver')}, {'; '.join(made)}. "
+                 f"Each record holds the command that made it: {files}.")
     return "\n".join(lines) + "\n"
 
 

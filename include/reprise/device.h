@@ -6,9 +6,10 @@
 // Recording rules (DESIGN §4.3). While a stream records, these calls are refused *at the call* with
 // a CaptureError that names call, stream, thread, the live recording and what it holds so far:
 // synchronize, query, blocking and pageable copies, Buffer::to_host, allocations by the recording
-// thread, work on the default stream by the recording thread, and work of another thread on a
-// stream that records. A call refused on the recording thread spoils the recording, even if the
-// exception is swallowed; a call refused on another thread leaves it alone.
+// thread (reserving, mapping and unmapping addresses are such), work on the default stream by the
+// recording thread, and work of another thread on a stream that records. A call refused on the
+// recording thread spoils the recording, even if the exception is swallowed; a call refused on
+// another thread leaves it alone.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +23,7 @@
 
 namespace reprise {
 
+class AddressRange;  // <reprise/address_range.h>
 class Buffer;
 class Device;
 class Event;
@@ -76,6 +78,10 @@ class Device : public std::enable_shared_from_this<Device> {
   Buffer allocate(std::size_t bytes, std::string_view label);
   /// Host memory the device can copy from and to asynchronously; otherwise as allocate().
   Buffer allocate_pinned(std::size_t bytes, std::string_view label);
+  /// Addresses without memory behind them, at least `bytes` of them; costs no device memory. Zero
+  /// bytes are allowed. Throws DeviceError where the device cannot do this or has no free stretch
+  /// of addresses that long. Include <reprise/address_range.h> to call it.
+  AddressRange reserve(std::size_t bytes, std::string_view label);
 
   /// A stream that never waits for the default stream. `name` is what messages call it.
   Stream create_stream(std::string name);
@@ -190,8 +196,10 @@ class Event {
 };
 
 /// Names the work that is enqueued on `stream` while it lives: nested scopes read as
-/// "layer 3 / attention / qkv" in graphs, traces and messages. Costs nothing unless the stream
-/// records.
+/// "layer 3 / attention / qkv" in graphs, traces and messages. On a CUDA device each scope is also
+/// a range of the calling thread for profilers (NVTX, domain "reprise"), recording or not. Costs a
+/// comparison or two unless the stream records or a profiler listens. To be destroyed by the thread
+/// that made it, last one first.
 class LabelScope {
  public:
   LabelScope(Stream& stream, std::string_view label);
@@ -200,8 +208,11 @@ class LabelScope {
   LabelScope& operator=(const LabelScope&) = delete;
 
  private:
+  void name_nodes(Stream& stream, std::string_view label);
+
   // Null where this thread was not recording on the stream when the scope opened.
   std::shared_ptr<StreamState> stream_;
+  DeviceState* ranged_ = nullptr;  // null: no profiler listens
 };
 
 }  // namespace reprise

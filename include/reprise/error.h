@@ -69,12 +69,13 @@ class OutOfMemory : public DeviceError {
 
 /// What went wrong in a recording (DESIGN §4). The numbers in brackets are CUDA's.
 enum class CaptureFault {
-  refused,         ///< a call that may not stand inside a recording, refused at the call (900, 906)
-  invalidated,     ///< something outside this library ended the recording (901)
-  merged,          ///< a stream of another recording was waited for (902)
-  unmatched,       ///< ended on a stream that is not its origin (903)
-  unjoined,        ///< a stream joined the recording and was not joined back (904)
-  isolated,        ///< waits for an event that was not recorded inside this recording (905)
+  refused,      ///< a call that may not stand inside a recording, refused at the call (900, 906),
+                ///< or the destruction of one of its streams
+  invalidated,  ///< something outside this library ended the recording (901); it may be made again
+  merged,       ///< a stream of another recording was waited for (902)
+  unmatched,    ///< ended on a stream that is not its origin (903)
+  unjoined,     ///< a stream joined the recording and was not joined back (904)
+  isolated,     ///< waits for an event that was not recorded inside this recording (905)
   captured_event,  ///< an event that lives only in a recording was queried or awaited (907)
   wrong_thread,    ///< work from a thread other than the one that records (908)
   empty,           ///< the recording holds no work

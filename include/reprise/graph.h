@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <reprise/device.h>
 #include <reprise/error.h>
+#include <reprise/launch_geometry.h>
 
 namespace reprise {
 
@@ -20,11 +22,12 @@ class RecordedGraph;
 
 /// A recorded node, for people and tools.
 struct GraphNode {
-  std::string kind;                         ///< "kernel", "copy", "fill", …
-  std::string label;                        ///< "layer 0 / qkv"; "" where nobody named it
-  std::string function;                     ///< the kernel's name
-  std::size_t bytes = 0;                    ///< moved by a copy or fill
-  std::vector<std::uint32_t> dependencies;  ///< indices of earlier nodes
+  std::string kind;                           ///< "kernel", "copy", "fill", …
+  std::string label;                          ///< "layer 0 / qkv"; "" where nobody named it
+  std::string function;                       ///< the kernel's name
+  std::size_t bytes = 0;                      ///< moved by a copy or fill
+  std::vector<std::uint32_t> dependencies;    ///< indices of earlier nodes
+  std::optional<LaunchGeometry> launch = {};  ///< of a kernel, where the device has grids
 };
 
 enum class UpdateResult : std::uint8_t {
@@ -85,10 +88,12 @@ class GraphExec {
 };
 
 /// Records the work that `body` enqueues on `stream`, and on streams that join it by events;
-/// nothing of it runs. Commits when `body` returns. On any exception, of `body` or of the commit,
-/// the recording is ended and discarded, its streams are usable again, and the exception goes on.
-/// Throws CaptureError for an empty recording, an unjoined stream (by name), a stream that records
-/// already, or a call that was refused inside `body` even if `body` swallowed the refusal.
+/// nothing of it runs. Calls `body` once, also where something outside the library ends the
+/// recording (CaptureFault::invalidated): whether to try again is the caller's to know. Commits
+/// when `body` returns. On any exception, of `body` or of the commit, the recording is ended and
+/// discarded, its streams are usable again, and the exception goes on. Throws CaptureError for an
+/// empty recording, an unjoined stream (by name), a stream that records already, or a call that was
+/// refused inside `body` even if `body` swallowed the refusal.
 Graph capture(Stream& stream, const std::function<void()>& body);
 
 }  // namespace reprise

@@ -31,22 +31,30 @@ struct GraphPoolOptions {
   /// Off: a batch that is no recorded size exactly runs eagerly, unpadded.
   bool allow_padding = true;
   int warm_ups = 1;  ///< eager runs per size before recording; at least 1
+  RecordMode record_mode = RecordMode::graphs;
   /// Compare eager and replay bitwise per size after recording; a size that differs is disabled.
+  /// With fake recording a difference is the step's own: two calls of it from equal inputs, state
+  /// and scratch that nobody wrote disagree, or it does something else in phase `recording`.
   bool self_test = true;
   /// Where scratch memory comes from; null: a pool of its own. Replays write in what they were
   /// recorded with, long after the step gave it back: blocks that others take from this pool after
   /// record() hold their contents only until the next run.
   std::shared_ptr<MemoryPool> memory = nullptr;
-  /// Takes one line per first occurrence of a fallback reason; null: standard error.
+  /// Takes one line per first occurrence of a fallback reason, per disabled size and per recording
+  /// that is made once more; null: standard error.
   std::function<void(std::string_view)> on_note = nullptr;
   /// Called after each size with the number done and of all; null: nobody is told.
   std::function<void(std::size_t done, std::size_t total)> on_progress = nullptr;
 };
 
-enum class RunPath : std::uint8_t { replay, eager };
+enum class RunPath : std::uint8_t {
+  replay,  ///< a recorded graph was launched
+  eager,   ///< the step function was called
+  fake,    ///< the step function was called where a graph would have been launched
+};
 
 enum class FallbackReason : std::uint8_t {
-  none,             ///< replayed, or eager because the caller asked for it
+  none,             ///< replayed (or fake), or eager because the caller asked for it
   above_ladder,     ///< more rows than the largest recorded size
   padding_refused,  ///< no graph of exactly this size, and padding is off
   not_recorded,     ///< the size is cold or warm
@@ -65,15 +73,17 @@ struct RunResult {
 struct BucketReport {
   int rows = 0;
   RunState state = RunState::cold;
-  std::string reason;  ///< why disabled or lost; "" otherwise
-  std::size_t nodes = 0;
-  std::uint64_t replays = 0;
+  std::string reason;              ///< why disabled or lost; "" otherwise
+  std::size_t nodes = 0;           ///< of its graph; 0 where there is none
+  std::uint64_t replays = 0;       ///< of its graph
+  std::uint64_t fake_replays = 0;  ///< calls of the step in place of a graph
   std::uint64_t padded_rows = 0;
   std::uint64_t fallbacks = 0;
 };
 
 struct RecordReport {
   double warm_up_seconds = 0;
+  RecordMode mode = RecordMode::graphs;
   double record_seconds = 0;  ///< record, instantiate, upload
   double self_test_seconds = 0;
   std::size_t pool_bytes = 0;  ///< reserved by the memory pool afterwards
@@ -81,12 +91,15 @@ struct RecordReport {
       0;                      ///< fall of the device's free memory round instantiate + upload
   std::vector<int> recorded;  ///< in the order of recording: descending
   std::vector<int> disabled;
+  /// Recordings that something outside the library ended and that were made once more.
+  std::uint64_t retried = 0;
 };
 
 struct PoolCounters {
-  std::uint64_t replays = 0;
-  std::uint64_t eager_steps = 0;  ///< asked for, or fallen back to
-  std::uint64_t padded_rows = 0;  ///< rows computed beyond the true ones
+  std::uint64_t replays = 0;       ///< launches of graphs
+  std::uint64_t fake_replays = 0;  ///< with RecordMode::fake; never among `replays`
+  std::uint64_t eager_steps = 0;   ///< asked for, or fallen back to
+  std::uint64_t padded_rows = 0;   ///< rows computed beyond the true ones
   std::array<std::uint64_t, kFallbackReasons> fallbacks{};
   std::uint64_t all_fallbacks() const noexcept;
 };
@@ -115,7 +128,9 @@ class GraphPool {
   /// stream. The step sees only padding rows: pad values, and row count 0, but in the self-test,
   /// where all rows of the size count as true ones. So what a step does for pad values must do no
   /// harm to bound memory; state is as before afterwards. Sizes that fail are disabled and
-  /// reported; if all fail, the first error is thrown. After an exception nothing is recorded, what
+  /// reported; if all fail, the first error is thrown. A recording that something outside the
+  /// library ended (CaptureFault::invalidated) is made once more, counted and noted: the step
+  /// function is then called twice for that size. After an exception nothing is recorded, what
   /// was bound stays bound, and record() may be called again. A second record() needs reset().
   RecordReport record();
 
@@ -149,7 +164,7 @@ class GraphPool {
 
   PoolCounters counters() const;
   std::vector<BucketReport> buckets() const;
-  /// The recorded graph of a size; throws UsageError where there is none.
+  /// The recorded graph of a size; throws UsageError where there is none, as with RecordMode::fake.
   const Graph& graph(int rows) const;
   Stream& stream() noexcept;
   const std::shared_ptr<MemoryPool>& memory() const noexcept;

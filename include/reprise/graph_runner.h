@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <reprise/graph.h>
 #include <reprise/memory_pool.h>
@@ -18,11 +20,15 @@ namespace reprise {
 struct RunnerOptions {
   int rows = 1;      ///< of every per-row binding
   int warm_ups = 1;  ///< eager runs before recording; at least 1
-  /// Compare eager and replay bitwise after recording; a difference is an Error and disables.
+  RecordMode record_mode = RecordMode::graphs;
+  /// Compare eager and replay bitwise after recording; a difference is an Error and disables. As
+  /// GraphPoolOptions::self_test with fake recording.
   bool self_test = true;
   /// Where scratch memory comes from; null: a pool of the runner's own. As
   /// GraphPoolOptions::memory.
   std::shared_ptr<MemoryPool> memory = nullptr;
+  /// Takes one line where a recording is made once more; null: standard error.
+  std::function<void(std::string_view)> on_note = nullptr;
 };
 
 /// One lane (DESIGN §5): calls from two threads at once are refused with a UsageError; replays on
@@ -37,7 +43,9 @@ class GraphRunner {
 
   /// Warms up, records, instantiates and uploads. All copied, bound and state bindings must be
   /// given; state is as before afterwards, also after an error. A second capture without reset() is
-  /// a UsageError. A failed self-test makes the runner disabled until reset(); after any other
+  /// a UsageError. A recording that something outside the library ended (CaptureFault::invalidated)
+  /// is made once more, counted and noted: the step function is then called again. A failed
+  /// self-test makes the runner disabled until reset(); after any other
   /// error it is cold again and its streams are usable.
   void capture(std::initializer_list<NamedInput> inputs);
   void capture(std::span<const Input> inputs);
@@ -58,6 +66,8 @@ class GraphRunner {
   RunState state() const noexcept;
   /// Why the runner is stale, disabled or lost; "" otherwise.
   const std::string& reason() const noexcept;
+  /// Recordings that were made once more, in the runner's life.
+  std::uint64_t retried() const noexcept;
   /// Throws UsageError for an unknown name.
   Slot slot(std::string_view name) const;
   OutputView output(std::string_view name) const;
@@ -68,7 +78,7 @@ class GraphRunner {
   void read(const OutputView& output, std::span<T> out) {
     read(output, std::as_writable_bytes(out));
   }
-  /// Throws UsageError unless recorded.
+  /// Throws UsageError unless recorded, and with RecordMode::fake.
   const Graph& graph() const;
   Stream& stream() noexcept;
   const std::shared_ptr<MemoryPool>& memory() const noexcept;

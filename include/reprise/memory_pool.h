@@ -93,6 +93,9 @@ class PoolBlock {
   /// Unique among the pool's blocks: a later block at the same address has another.
   std::uint64_t generation() const noexcept { return generation_; }
   MemoryView view() const noexcept { return {data_, bytes_, MemorySpace::device}; }
+  /// The segment that this lies in stays for the pool's life, as though a recording had used it:
+  /// somebody will go on working at this address after the block was given back.
+  void keep_segment() noexcept;
 
  private:
   void release() noexcept;
@@ -143,11 +146,27 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   struct Impl;
   explicit MemoryPool(std::unique_ptr<Impl> impl);
   void give_back(void* data) noexcept;
+  void keep_segment(void* data) noexcept;
 
   std::unique_ptr<Impl> impl_;
 };
 
 /// The pool's statistics as a table of fixed width, with a heading that names it (diag/).
 std::string memory_summary(const MemoryPool& pool);
+
+/// {"pool", "device", "statistics": {counter: {"current", "peak", "allocated", "freed"}, …,
+/// "num_alloc_retries", "num_ooms", "fragmentation"}, "segments": [{"address": "0x…", "bytes",
+/// "blocks": [{"offset", "bytes", "requested_bytes", "state": "allocated"|"free", "label"}]}]}.
+/// Bytes are integers. Here and below statistics and segments are taken one after the other, so a
+/// pool that others use meanwhile may not agree with itself.
+std::string memory_json(const MemoryPool& pool);
+
+/// The same as a picture, one SVG document: segments as bars, blocks coloured by owner, free ones
+/// hatched, a legend with bytes. A block is at least 2 px wide; beyond that widths are in
+/// proportion. Refers to nothing outside and follows the reader's light or dark theme.
+std::string memory_svg(const MemoryPool& pool);
+
+/// memory_svg() and a table of all blocks as one self-contained HTML page.
+std::string memory_html(const MemoryPool& pool);
 
 }  // namespace reprise

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The states of a runner, and of each bucket of a pool: one enum, its transitions, and what a
-// replay does in each (DESIGN §4.7).
+// replay does in each (DESIGN §4.7); and what recording makes.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
 namespace reprise {
+
+/// What recording makes of a step.
+enum class RecordMode : std::uint8_t {
+  graphs,  ///< executable graphs: a replay launches one
+  /// No graph: a replay calls the step function in phase `recording`, and what it enqueues runs.
+  /// All else is as with graphs: buckets, padding, static buffers, scratch addresses, lane, checks,
+  /// states, refusals of the runner or pool. For a debugger or a sanitizer, which can step through
+  /// this path, and to find out whether a fault is the graph's or the step's. What only a recording
+  /// itself refuses (a wait inside the step, an empty step, an unjoined stream) passes here.
+  fake,
+};
 
 enum class RunState : std::uint8_t {
   cold,       ///< nothing prepared; replay is an error (runner) or runs eagerly (pool)

@@ -58,7 +58,7 @@ struct NamedInput {
 /// Why the step function is being called.
 enum class StepPhase : std::uint8_t {
   warm_up,    ///< first runs of a size: load modules, make plans, measure; results are thrown away
-  recording,  ///< what is enqueued is recorded, nothing runs
+  recording,  ///< what is enqueued is recorded, nothing runs (but see RecordMode::fake)
   eager,      ///< runs now, for its results
 };
 

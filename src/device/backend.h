@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,10 +17,12 @@
 #include <vector>
 
 #include <reprise/device.h>
+#include <reprise/launch_geometry.h>
 
 namespace reprise {
 
 class LiveRecording;
+class MappingTable;
 class StreamState;
 
 /// How much of each stream's recorded work comes before a point: a vector clock over the streams of
@@ -56,7 +59,8 @@ struct NodeInfo {
   std::vector<std::uint32_t> dependencies;  ///< indices of earlier nodes
   std::string function;                     ///< kernel's name; the label on the host
   std::size_t bytes = 0;                    ///< of a copy or fill
-  std::uint64_t attributes = 0;  ///< hash of grid, block, shared memory, launch attributes
+  std::uint64_t attributes = 0;          ///< hash of grid, block, shared memory, launch attributes
+  std::optional<LaunchGeometry> launch;  ///< of a kernel, where the device has grids
 };
 
 enum class UpdateOutcome : std::uint8_t { updated, topology_differs, refused };
@@ -195,9 +199,34 @@ struct DeviceState {
   virtual void* allocate(std::size_t bytes, MemorySpace space) = 0;  ///< throws OutOfMemory
   /// Waits for work in flight that may still use the memory (as cudaFree does).
   virtual void free(void* data, std::size_t bytes, MemorySpace space) noexcept = 0;
+
+  // Address ranges. Sizes and offsets are multiples of the granularity and not 0; the public side
+  // keeps the table of mappings, and unmaps each whole.
+  /// Bytes, a power of two. Throws DeviceError where the device has no virtual-memory management.
+  virtual std::size_t mapping_granularity() = 0;
+  /// Aligned to the granularity. Throws DeviceError where there is no such stretch of addresses.
+  virtual void* reserve_addresses(std::size_t bytes) = 0;
+  /// Takes what is still mapped with it. Nothing uses the memory any more.
+  virtual void release_addresses(void* data, std::size_t bytes,
+                                 const MappingTable& mapped) noexcept = 0;
+  /// Puts fresh memory behind addresses that have none. Throws OutOfMemory; changes nothing then.
+  virtual void map(void* address, std::size_t bytes) = 0;
+  /// The reverse, for what one map() mapped. Nothing uses the memory any more. Changes nothing
+  /// where it throws.
+  virtual void unmap(void* address, std::size_t bytes) = 0;
+  /// Waits for what is enqueued on the device's streams; work that is being recorded is none.
+  virtual void wait_for_work() noexcept = 0;
+
   virtual std::shared_ptr<StreamState> create_stream(std::string name) = 0;
   virtual std::shared_ptr<StreamState> create_default_stream() = 0;
   virtual std::unique_ptr<EventState> create_event() = 0;
+
+  /// Ranges of the calling thread's time for a profiler; called only where `profiled`.
+  /// register_range() returns the name's handle, which lives as long as the device.
+  virtual const void* register_range(const std::string& /*name*/) { return nullptr; }
+  virtual void push_range(const void* /*registered*/) noexcept {}
+  virtual void push_range(std::string_view /*name*/) {}
+  virtual void pop_range() noexcept {}
 
   std::string label() const;  ///< "host:0"
   /// Throws DeviceError with the first cause once the device is lost. Takes no lock before that.
@@ -208,6 +237,7 @@ struct DeviceState {
   std::vector<std::shared_ptr<StreamState>> live_streams() const;
 
   DeviceProperties properties;
+  bool profiled = false;  ///< a profiler listens to ranges; settled when the device is opened
   std::atomic<std::uint64_t> next_generation{1};
   std::atomic<bool> lost{false};
   mutable std::mutex mutex;  ///< guards the members below
@@ -220,7 +250,12 @@ struct DeviceState {
 /// Backends, chosen at link time by folder. Each throws DeviceError where it has no such device.
 std::unique_ptr<DeviceState> open_host_backend(int ordinal);
 std::unique_ptr<DeviceState> open_cuda_backend(int ordinal);
-/// True where a CUDA device could be opened; never throws.
-bool cuda_available() noexcept;
+/// Whether a CUDA device could be opened.
+struct CudaPresence {
+  bool built = false;   ///< the build has a CUDA backend
+  bool usable = false;  ///< there is a driver, and it has a device
+  std::string reason;   ///< why it is not usable, as a clause: "no NVIDIA driver is installed"
+};
+CudaPresence cuda_presence();
 
 }  // namespace reprise

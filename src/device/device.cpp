@@ -36,7 +36,7 @@ Buffer make_buffer(Device& device, std::size_t bytes, MemorySpace space, std::st
 
 std::shared_ptr<Device> Device::open(std::string_view spec) {
   DeviceSpec wanted = parse_device_spec(spec);
-  if (wanted.automatic && cuda_available()) wanted.kind = DeviceKind::cuda;
+  if (wanted.automatic && cuda_presence().usable) wanted.kind = DeviceKind::cuda;
   return std::make_shared<Device>(wanted.kind == DeviceKind::cuda
                                       ? open_cuda_backend(wanted.ordinal)
                                       : open_host_backend(wanted.ordinal));

@@ -26,7 +26,7 @@ void drain(StreamState& stream) noexcept {
 void release(std::shared_ptr<StreamState> stream) noexcept {
   if (const auto recording = stream->recording()) {
     recording->spoil(
-        CaptureFault::invalidated,
+        CaptureFault::refused,
         fmt::format("{} was destroyed while recording {} of stream '{}' was live ({}); "
                     "keep every stream until the recorded function has returned",
                     checks::describe(*stream), recording->id, recording->origin_name,
@@ -115,6 +115,20 @@ bool Stream::query() {
 bool Stream::recording() const noexcept { return state_->recording() != nullptr; }
 
 LabelScope::LabelScope(Stream& stream, std::string_view label) {
+  DeviceState& device = *stream.state().owner;
+  if (device.profiled) {
+    device.push_range(label);
+    ranged_ = &device;
+  }
+  try {
+    name_nodes(stream, label);
+  } catch (...) {
+    if (ranged_ != nullptr) ranged_->pop_range();
+    throw;
+  }
+}
+
+void LabelScope::name_nodes(Stream& stream, std::string_view label) {
   const auto recording = stream.state().recording();
   if (recording == nullptr || recording->thread != std::this_thread::get_id()) return;
   stream.state().labels_will_change();
@@ -123,6 +137,7 @@ LabelScope::LabelScope(Stream& stream, std::string_view label) {
 }
 
 LabelScope::~LabelScope() {
+  if (ranged_ != nullptr) ranged_->pop_range();
   // Empty where the recording ended first and cleared the labels.
   if (stream_ == nullptr || stream_->labels.empty()) return;
   try {

@@ -72,6 +72,7 @@ std::string bucket_text(const GraphPool& pool) {
     fmt::format_to(std::back_inserter(text), "{:>5}  {:<9} {:>6} {:>9} {:>11} {:>9}", bucket.rows,
                    to_string(bucket.state), bucket.nodes, bucket.replays, bucket.padded_rows,
                    bucket.fallbacks);
+    if (bucket.fake_replays > 0) text += fmt::format("  {} fake replays", bucket.fake_replays);
     if (!bucket.reason.empty()) text += "  " + printable(bucket.reason);
     text += '\n';
   }

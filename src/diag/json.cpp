@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "diag/graph_outline.h"
 #include "diag/node_groups.h"
+#include "diag/node_text.h"
 
 namespace reprise {
 namespace {
@@ -63,7 +65,17 @@ Json memory_tree(const MemoryPool& pool) {
           {"segments", std::move(segments)}};
 }
 
-Json nodes_json(const std::vector<GraphNode>& nodes) {
+Json launch_json(const LaunchGeometry& launch) {
+  return {{"grid", launch.grid},
+          {"block", launch.block},
+          {"cluster", launch.cluster},
+          {"dynamic_shared_bytes", launch.dynamic_shared_bytes},
+          {"static_shared_bytes", launch.static_shared_bytes},
+          {"registers", launch.registers}};
+}
+
+/// `microseconds`: empty, or one for each node.
+Json nodes_json(const std::vector<GraphNode>& nodes, std::span<const double> microseconds) {
   Json list = Json::array();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     list.push_back({{"index", i},
@@ -72,6 +84,30 @@ Json nodes_json(const std::vector<GraphNode>& nodes) {
                     {"function", nodes[i].function},
                     {"bytes", nodes[i].bytes},
                     {"dependencies", nodes[i].dependencies}});
+    if (nodes[i].launch) list.back()["launch"] = launch_json(*nodes[i].launch);
+    if (!microseconds.empty() && measured(microseconds[i])) {
+      list.back()["microseconds"] = microseconds[i];
+    }
+  }
+  return list;
+}
+
+Json sections_json(const std::vector<GraphSection>& sections) {
+  Json list = Json::array();
+  for (const GraphSection& section : sections) {
+    list.push_back({{"label", section.label}, {"nodes", section.nodes}, {"same_as", nullptr}});
+    if (section.same_as) list.back()["same_as"] = *section.same_as;
+  }
+  return list;
+}
+
+Json runs_json(const std::vector<GraphSection>& sections) {
+  Json list = Json::array();
+  for (const SectionRun& run : fold(sections)) {
+    list.push_back({{"first", run.first},
+                    {"count", run.count},
+                    {"folded", run.folded},
+                    {"label", run_label(sections, run)}});
   }
   return list;
 }
@@ -95,6 +131,7 @@ Json buckets_json(const std::vector<BucketReport>& buckets) {
                     {"reason", bucket.reason},
                     {"nodes", bucket.nodes},
                     {"replays", bucket.replays},
+                    {"fake_replays", bucket.fake_replays},
                     {"padded_rows", bucket.padded_rows},
                     {"fallbacks", bucket.fallbacks}});
   }
@@ -115,12 +152,21 @@ std::string graph_json(const GraphPool& pool, int rows,
   for (const auto& [name, value] : facts) tree[name] = value;
   tree["rows"] = rows;
   tree["signature"] = fmt::format("{:#018x}", graph.signature());
-  tree["nodes"] = nodes_json(nodes);
+  tree["nodes"] = nodes_json(nodes, {});
   tree["groups"] = groups_json(group_nodes(nodes));
   tree["node_counts"] = kinds;
   tree["memory"] = memory_tree(*pool.memory());
   tree["buckets"] = buckets_json(pool.buckets());
   return to_text(tree);
+}
+
+std::string graph_page_json(const std::vector<GraphNode>& nodes,
+                            std::span<const double> microseconds) {
+  const std::vector<GraphSection> sections = outline(nodes);
+  const Json tree = {{"nodes", nodes_json(nodes, microseconds)},
+                     {"sections", sections_json(sections)},
+                     {"runs", runs_json(sections)}};
+  return tree.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 }  // namespace reprise

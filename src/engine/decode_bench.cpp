@@ -127,6 +127,7 @@ class Bench {
     report_.read = measure_read_bandwidth(decoder_.ops(), decoder_.stream());
     DecodeTimer timer(decoder_, sequences, options_.context);
     for (const int batch : options_.batches) measure(batch, timer);
+    report_.kernel_fallbacks = decoder_.ops().kernel_fallbacks();
     if (!options_.graph) {
       report_.ladder.pool_bytes =
           static_cast<std::size_t>(decoder_.pool().memory()->statistics().reserved_bytes.current);

@@ -58,6 +58,7 @@ struct DecodeBenchReport {
   std::int64_t kv_bytes_per_row = 0;   ///< a step must read
   std::vector<DecodeFigures> results;  ///< by batch as given, eager before graph
   RecordReport ladder;                 ///< `recorded` is empty if only eager was asked for
+  std::vector<KernelFallback> kernel_fallbacks;  ///< all of the run, warm-ups included
 };
 
 /// Loads the model and measures. Not bound by the model's max_position_embeddings. The cache holds

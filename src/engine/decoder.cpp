@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/log.h"
+
 namespace reprise {
 namespace {
 
@@ -37,6 +39,7 @@ Decoder::Decoder(std::shared_ptr<Device> device, const ModelSource& source, Deco
       max_context_(checked_context(*device_, *ops_, source, options)),
       pages_per_sequence_(KvCache::pages_for(max_context_)),
       model_(source, *ops_, load_stream_, max_context_) {
+  ops_->set_on_note(options.on_note ? options.on_note : stderr_sink());
   const DType cache_dtype = ops_->cache_dtype(model_.dtype());
   cache_ = std::make_unique<KvCache>(*device_, model_.config(), cache_dtype,
                                      KvCache::pages_for(sequences_of(options), max_context_));
@@ -44,6 +47,7 @@ Decoder::Decoder(std::shared_ptr<Device> device, const ModelSource& source, Deco
       std::make_unique<DecodeStep>(model_, *ops_, *cache_, pages_per_sequence_, options.budget);
   GraphPoolOptions pool_options{.sizes = options.sizes,
                                 .max_rows = options.max_batch,
+                                .record_mode = options.record_mode,
                                 .self_test = options.self_test,
                                 .on_note = options.on_note};
   pool_ = std::make_unique<GraphPool>(device_, decode_step_->make(), std::move(pool_options));

@@ -27,6 +27,7 @@ struct DecoderOptions {
   /// Sequences of that length the cache holds at once; 0: max_batch.
   int sequences = 0;
   int prefill_chunk = 512;
+  RecordMode record_mode = RecordMode::graphs;
   bool self_test = true;
   PlanBudget budget = {};
   std::function<void(std::string_view)> on_note;  ///< null: standard error

@@ -21,7 +21,8 @@ std::vector<GraphNode> Graph::nodes() const {
                       .label = node.label,
                       .function = node.function,
                       .bytes = node.bytes,
-                      .dependencies = node.dependencies});
+                      .dependencies = node.dependencies,
+                      .launch = node.launch});
   }
   return result;
 }

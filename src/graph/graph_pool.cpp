@@ -8,6 +8,13 @@
 #include "graph/named_inputs.h"
 
 namespace reprise {
+namespace {
+
+std::size_t nodes_of(const Bucket& bucket) {
+  return bucket.recorded && !bucket.recorded->fake() ? bucket.recorded->graph->node_count() : 0;
+}
+
+}  // namespace
 
 std::string_view to_string(FallbackReason reason) noexcept {
   switch (reason) {
@@ -91,8 +98,9 @@ std::vector<BucketReport> GraphPool::buckets() const {
     reports.push_back({.rows = bucket.rows,
                        .state = lost ? RunState::lost : bucket.state.get(),
                        .reason = lost ? device.state().lost_cause : bucket.reason,
-                       .nodes = bucket.recorded ? bucket.recorded->graph.node_count() : 0,
+                       .nodes = nodes_of(bucket),
                        .replays = bucket.replays,
+                       .fake_replays = bucket.fake_replays,
                        .padded_rows = bucket.padded_rows,
                        .fallbacks = bucket.fallbacks});
   }
@@ -105,7 +113,13 @@ const Graph& GraphPool::graph(int rows) const {
     throw UsageError(fmt::format("pool '{}' has no recorded graph of {} rows",
                                  impl_->harness.step().name, rows));
   }
-  return bucket->recorded->graph;
+  if (bucket->recorded->fake()) {
+    throw UsageError(
+        fmt::format("graph({}) of pool '{}': it was recorded with RecordMode::fake, which makes no "
+                    "graph; record it with RecordMode::graphs",
+                    rows, impl_->harness.step().name));
+  }
+  return *bucket->recorded->graph;
 }
 
 Stream& GraphPool::stream() noexcept { return impl_->harness.lane().stream(); }

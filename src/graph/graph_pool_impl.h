@@ -13,6 +13,7 @@
 
 #include <reprise/graph_pool.h>
 
+#include "device/profiler_range.h"
 #include "graph/state_saver.h"
 #include "graph/step_harness.h"
 #include "graph/tracked_state.h"
@@ -24,7 +25,9 @@ struct Bucket {
   TrackedState state = {};
   std::string reason = {};
   std::optional<RecordedStep> recorded = {};
+  RangeName replay_range = {};  ///< made by record()
   std::uint64_t replays = 0;
+  std::uint64_t fake_replays = 0;
   std::uint64_t padded_rows = 0;
   std::uint64_t fallbacks = 0;
 };
@@ -40,6 +43,7 @@ struct GraphPool::Impl {
   // graph_pool_run.cpp
   RunResult run(Stream& stream, int rows, std::span<const Input> inputs, RunMode mode);
 
+  bool fake() const noexcept { return options.record_mode == RecordMode::fake; }
   /// Smallest bucket that holds `rows`, null above the ladder.
   Bucket* find(int rows) noexcept;
 
@@ -60,8 +64,8 @@ struct GraphPool::Impl {
 
   void warm_up(StateSaver& states);
   RecordReport record_all(StateSaver& states);
-  void record_buckets(RecordReport& report);
-  void record_bucket(Bucket& bucket);
+  void record_buckets(RecordReport& report, StateSaver& states);
+  void record_bucket(Bucket& bucket, RecordReport& report);
   void test_buckets(StateSaver& states);
   void drop_graphs();
   void disable(Bucket& bucket, const std::string& why);

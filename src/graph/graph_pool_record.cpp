@@ -59,6 +59,7 @@ void GraphPool::Impl::disable(Bucket& bucket, const std::string& why) {
 void GraphPool::Impl::warm_up(StateSaver& states) {
   Stream& stream = harness.lane().stream();
   const auto run = [&](int rows) {
+    const RangeScope range(harness.range_name("warm up", rows));
     for (int i = 0; i < options.warm_ups; ++i) {
       harness.reload(stream);
       states.restore(stream);
@@ -75,24 +76,34 @@ void GraphPool::Impl::warm_up(StateSaver& states) {
   stream.synchronize();
 }
 
-void GraphPool::Impl::record_bucket(Bucket& bucket) {
+void GraphPool::Impl::record_bucket(Bucket& bucket, RecordReport& report) {
+  const RangeScope range(harness.range_name("record", bucket.rows));
   bucket.state.set(RunState::recording);
-  bucket.recorded.emplace(harness.record(bucket.rows));
+  bucket.replay_range = harness.range_name(fake() ? "fake replay" : "replay", bucket.rows);
+  bucket.recorded.emplace(
+      harness.record(bucket.rows, options.record_mode, [&](std::string_view line) {
+        ++report.retried;
+        note(line);
+      }));
   bucket.state.set(RunState::recorded);
 }
 
-void GraphPool::Impl::record_buckets(RecordReport& report) {
+void GraphPool::Impl::record_buckets(RecordReport& report, StateSaver& states) {
   std::exception_ptr first_error;
   std::size_t done = 0;
   for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
     const auto start = Clock::now();
     try {
-      record_bucket(*bucket);
+      record_bucket(*bucket, report);
       report.recorded.push_back(bucket->rows);
     } catch (const std::exception& error) {
       if (harness.device().lost()) throw;
       if (!first_error) first_error = std::current_exception();
       disable(*bucket, error.what());
+    }
+    if (fake()) {  // the step ran, maybe in part
+      states.restore(harness.lane().stream());
+      harness.reload(harness.lane().stream());
     }
     report.record_seconds += seconds_since(start);
     if (options.on_progress) options.on_progress(++done, buckets.size());
@@ -112,14 +123,15 @@ void GraphPool::Impl::test_buckets(StateSaver& states) {
 
 RecordReport GraphPool::Impl::record_all(StateSaver& states) {
   RecordReport report;
+  report.mode = options.record_mode;
   auto start = Clock::now();
   warm_up(states);
   report.warm_up_seconds = seconds_since(start);
 
   const std::size_t free_before = harness.device().memory_info().free;
-  record_buckets(report);
+  record_buckets(report, states);
   const std::size_t free_after = harness.device().memory_info().free;
-  report.executable_bytes = free_before > free_after ? free_before - free_after : 0;
+  report.executable_bytes = free_before > free_after && !fake() ? free_before - free_after : 0;
 
   start = Clock::now();
   test_buckets(states);

@@ -54,6 +54,7 @@ RunResult GraphPool::Impl::run(Stream& stream, int rows, std::span<const Input> 
                                RunMode mode) {
   require_entry();
   const Choice choice = choose(rows, mode);
+  const RangeScope range(choice.replay ? choice.bucket->replay_range : RangeName());
   harness.lane().order(stream);
   try {
     harness.load(inputs, rows, choice.rows, stream);
@@ -65,13 +66,14 @@ RunResult GraphPool::Impl::run(Stream& stream, int rows, std::span<const Input> 
     throw;
   }
   if (choice.replay) {
-    choice.bucket->recorded->exec.launch(stream);
+    harness.replay(*choice.bucket->recorded, stream);
   } else {
     harness.call(StepPhase::eager, choice.rows, stream);
   }
   harness.finish_run(rows);
   count(choice, rows);
-  return {.path = choice.replay ? RunPath::replay : RunPath::eager,
+  const RunPath replayed = fake() ? RunPath::fake : RunPath::replay;
+  return {.path = choice.replay ? replayed : RunPath::eager,
           .reason = choice.reason,
           .rows = rows,
           .bucket = choice.rows};
@@ -80,10 +82,11 @@ RunResult GraphPool::Impl::run(Stream& stream, int rows, std::span<const Input> 
 void GraphPool::Impl::count(const Choice& choice, int rows) {
   const auto padding = static_cast<std::uint64_t>(choice.rows - rows);
   counters.padded_rows += padding;
-  (choice.replay ? counters.replays : counters.eager_steps) += 1;
+  std::uint64_t& replays = fake() ? counters.fake_replays : counters.replays;
+  (choice.replay ? replays : counters.eager_steps) += 1;
   if (choice.bucket != nullptr) {
     choice.bucket->padded_rows += padding;
-    if (choice.replay) choice.bucket->replays += 1;
+    if (choice.replay) (fake() ? choice.bucket->fake_replays : choice.bucket->replays) += 1;
   }
   if (choice.reason == FallbackReason::none) return;
   if (choice.bucket != nullptr) choice.bucket->fallbacks += 1;

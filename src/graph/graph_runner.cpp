@@ -6,6 +6,7 @@
 
 #include <reprise/graph_runner.h>
 
+#include "core/log.h"
 #include "device/backend.h"
 #include "graph/named_inputs.h"
 #include "graph/self_test.h"
@@ -16,16 +17,18 @@
 namespace reprise {
 
 struct GraphRunner::Impl {
-  Impl(std::shared_ptr<Device> device, Step step, const RunnerOptions& runner_options)
-      : options(runner_options),
-        harness(std::move(device), std::move(step), runner_options.rows, runner_options.memory) {
+  Impl(std::shared_ptr<Device> device, Step step, RunnerOptions runner_options)
+      : options(std::move(runner_options)),
+        harness(std::move(device), std::move(step), options.rows, options.memory) {
     if (options.warm_ups < 1) throw UsageError("a runner needs at least 1 warm-up run");
+    if (!options.on_note) options.on_note = stderr_sink();
   }
 
   const std::string& name() const { return harness.step().name; }
   void capture(std::span<const Input> inputs);
   void bind_all(std::span<const Input> inputs);
   void warm_up(StateSaver& states);
+  void record(StateSaver& states);
   void record_and_test(StateSaver& states);
   void require_recorded(std::string_view call);
   void load(std::span<const Input> inputs, Stream& stream);
@@ -37,6 +40,8 @@ struct GraphRunner::Impl {
   TrackedState state;
   std::string reason;
   std::optional<RecordedStep> recorded;
+  std::uint64_t retried = 0;
+  RangeName replay_range;  // made by capture()
 };
 
 void GraphRunner::Impl::bind_all(std::span<const Input> inputs) {
@@ -76,6 +81,7 @@ void GraphRunner::Impl::capture(std::span<const Input> inputs) {
 }
 
 void GraphRunner::Impl::warm_up(StateSaver& states) {
+  const RangeScope range(harness.range_name("warm up", options.rows));
   Stream& stream = harness.lane().stream();
   for (int i = 0; i < options.warm_ups; ++i) {
     harness.reload(stream);
@@ -88,9 +94,22 @@ void GraphRunner::Impl::warm_up(StateSaver& states) {
   state.set(RunState::warm);
 }
 
-void GraphRunner::Impl::record_and_test(StateSaver& states) {
+void GraphRunner::Impl::record(StateSaver& states) {
+  const RangeScope range(harness.range_name("record", options.rows));
+  const bool fake = options.record_mode == RecordMode::fake;
+  replay_range = harness.range_name(fake ? "fake replay" : "replay", options.rows);
   state.set(RunState::recording);
-  recorded.emplace(harness.record(options.rows));
+  recorded.emplace(harness.record(options.rows, options.record_mode, [this](std::string_view line) {
+    ++retried;
+    options.on_note(line);
+  }));
+  if (!fake) return;
+  states.restore(harness.lane().stream());  // it ran
+  harness.reload(harness.lane().stream());
+}
+
+void GraphRunner::Impl::record_and_test(StateSaver& states) {
+  record(states);
   if (options.self_test && !harness.step().undeclared_state) {
     if (const auto difference = self_test(harness, *recorded, options.rows, states)) {
       state.set(RunState::disabled);
@@ -126,8 +145,9 @@ void GraphRunner::Impl::load(std::span<const Input> inputs, Stream& stream) {
 
 void GraphRunner::Impl::replay(Stream& stream, std::span<const Input> inputs) {
   require_recorded("replay()");
+  const RangeScope range(replay_range);
   load(inputs, stream);
-  recorded->exec.launch(stream);
+  harness.replay(*recorded, stream);
   harness.finish_run(options.rows);
 }
 
@@ -140,7 +160,7 @@ void GraphRunner::Impl::reset() {
 }
 
 GraphRunner::GraphRunner(std::shared_ptr<Device> device, Step step, RunnerOptions options)
-    : impl_(std::make_unique<Impl>(std::move(device), std::move(step), options)) {}
+    : impl_(std::make_unique<Impl>(std::move(device), std::move(step), std::move(options))) {}
 GraphRunner::~GraphRunner() = default;
 GraphRunner::GraphRunner(GraphRunner&&) noexcept = default;
 GraphRunner& GraphRunner::operator=(GraphRunner&&) noexcept = default;
@@ -188,6 +208,7 @@ const std::string& GraphRunner::reason() const noexcept {
   Device& device = impl_->harness.device();
   return device.lost() ? device.state().lost_cause : impl_->reason;
 }
+std::uint64_t GraphRunner::retried() const noexcept { return impl_->retried; }
 Slot GraphRunner::slot(std::string_view name) const { return impl_->harness.table().slot(name); }
 OutputView GraphRunner::output(std::string_view name) const {
   return impl_->harness.output(slot(name));
@@ -200,7 +221,13 @@ void GraphRunner::read(const OutputView& output, std::span<std::byte> out) {
 
 const Graph& GraphRunner::graph() const {
   impl_->require_recorded("graph()");
-  return impl_->recorded->graph;
+  if (impl_->recorded->fake()) {
+    throw UsageError(
+        fmt::format("graph() of runner '{}': it was recorded with RecordMode::fake, which makes "
+                    "no graph; record it with RecordMode::graphs",
+                    impl_->name()));
+  }
+  return *impl_->recorded->graph;
 }
 
 Stream& GraphRunner::stream() noexcept { return impl_->harness.lane().stream(); }

@@ -53,12 +53,12 @@ std::vector<Snapshot> results(StepHarness& harness, int rows, Stream& stream) {
 }
 
 std::optional<std::string> difference(const std::vector<Snapshot>& eager,
-                                      const std::vector<Snapshot>& replay) {
+                                      const std::vector<Snapshot>& replay, std::string_view what) {
   for (std::size_t i = 0; i < eager.size(); ++i) {
     const auto [first, second] =
         std::mismatch(eager[i].bytes.begin(), eager[i].bytes.end(), replay[i].bytes.begin());
     if (first != eager[i].bytes.end()) {
-      return fmt::format("replay differs from eager: '{}' at byte {} of {}", eager[i].name,
+      return fmt::format("{} differs from eager: '{}' at byte {} of {}", what, eager[i].name,
                          first - eager[i].bytes.begin(), eager[i].bytes.size());
     }
   }
@@ -69,6 +69,7 @@ std::optional<std::string> difference(const std::vector<Snapshot>& eager,
 
 std::optional<std::string> self_test(StepHarness& harness, RecordedStep& recorded, int rows,
                                      StateSaver& states) {
+  const RangeScope range(harness.range_name("self-test", rows));
   Stream& stream = harness.lane().stream();
   harness.set_row_count(rows);
   // The eager twin's scratch is the recording's: equal requests from an equal state of the pool
@@ -83,10 +84,11 @@ std::optional<std::string> self_test(StepHarness& harness, RecordedStep& recorde
   // Outputs get one pattern, so that bytes a step rightly leaves alone agree; scratch gets two, so
   // that a result which depends on scratch nobody wrote does not.
   const auto eager = run(0x5A, [&] { harness.call(StepPhase::eager, rows, stream); });
-  const auto replay = run(0xA5, [&] { recorded.exec.launch(stream); });
+  const auto replay = run(0xA5, [&] { harness.replay(recorded, stream); });
   states.restore(stream);
   harness.reload(stream);
-  return difference(eager, replay);
+  return difference(eager, replay,
+                    recorded.fake() ? "fake replay (the step itself, no graph)" : "replay");
 }
 
 }  // namespace reprise

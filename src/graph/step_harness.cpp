@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <reprise/error.h>
+
 namespace reprise {
 
-class StepHarness::Context final : public StepContext {
+class StepHarness::Context : public StepContext {
  public:
   Context(StepHarness& harness, StepPhase phase, int rows, Stream& stream)
       : harness_(harness), phase_(phase), rows_(rows), stream_(stream) {}
@@ -28,15 +30,41 @@ class StepHarness::Context final : public StepContext {
   void* scratch(std::size_t bytes, std::string_view label) override {
     blocks_.push_back(harness_.memory_->allocate(bytes, label));
     harness_.latest_scratch_.push_back({blocks_.back().data(), blocks_.back().bytes()});
+    // A fake recording's replays return to it, though the pool sees no recording.
+    if (phase_ == StepPhase::recording) blocks_.back().keep_segment();
     return blocks_.back().data();
   }
 
- private:
+ protected:
   StepHarness& harness_;
+
+ private:
   StepPhase phase_;
   int rows_;
   Stream& stream_;
   std::vector<PoolBlock> blocks_;  // given back when the step function has returned
+};
+
+// Scratch memory lies where the recording had it, as it does for the nodes of a graph.
+class StepHarness::FakeContext final : public Context {
+ public:
+  FakeContext(StepHarness& harness, const RecordedStep& recorded, Stream& stream)
+      : Context(harness, StepPhase::recording, recorded.rows, stream), recorded_(recorded) {}
+
+  void* scratch(std::size_t bytes, std::string_view label) override {
+    const std::size_t index = next_++;
+    const auto& known = recorded_.scratch;
+    if (index < known.size() && bytes <= known[index].bytes) return known[index].data;
+    throw Error(fmt::format(
+        "step '{}' of {} rows asks for other scratch memory than when it was recorded: request {} "
+        "is {} bytes for '{}', the recording had {}; the same call must always ask for the same",
+        harness_.step_.name, recorded_.rows, index + 1, bytes, label,
+        index < known.size() ? fmt::format("{} bytes", known[index].bytes) : "no such request"));
+  }
+
+ private:
+  const RecordedStep& recorded_;
+  std::size_t next_ = 0;
 };
 
 StepHarness::StepHarness(std::shared_ptr<Device> device, Step step, int max_rows,
@@ -210,19 +238,53 @@ void StepHarness::reload(Stream& stream) {
   copy_device_inputs(stream);
 }
 
+RangeName StepHarness::range_name(std::string_view what, int rows) const {
+  return {device_->state(), [&] { return fmt::format("{} {}[{}]", what, step_.name, rows); }};
+}
+
 void StepHarness::call(StepPhase phase, int rows, Stream& stream) {
   latest_scratch_.clear();
   Context context(*this, phase, rows, stream);
   step_.run(context);
 }
 
-RecordedStep StepHarness::record(int rows) {
+Graph StepHarness::capture_once(int rows, Stream& stream) {
+  return capture(stream, [&] { call(StepPhase::recording, rows, stream); });
+}
+
+// Once, and for this fault only: it is nobody's here, so that a second attempt may well succeed,
+// and a step function may be called any number of times (DESIGN §4.5).
+Graph StepHarness::capture_step(int rows, Stream& stream,
+                                const std::function<void(std::string_view)>& on_retry) {
+  try {
+    return capture_once(rows, stream);
+  } catch (const CaptureError& lost) {
+    if (lost.fault() != CaptureFault::invalidated) throw;
+    on_retry(fmt::format("the recording of {} row{} of '{}' was lost and is made once more: {}",
+                         rows, rows == 1 ? "" : "s", step_.name, lost.what()));
+  }
+  return capture_once(rows, stream);
+}
+
+RecordedStep StepHarness::record(int rows, RecordMode mode,
+                                 const std::function<void(std::string_view)>& on_retry) {
   Stream& stream = lane_.stream();
   lane_.order(stream);
-  Graph graph = capture(stream, [&] { call(StepPhase::recording, rows, stream); });
+  if (mode == RecordMode::fake) {
+    call(StepPhase::recording, rows, stream);
+    return {.rows = rows, .graph = {}, .exec = {}, .scratch = latest_scratch_};
+  }
+  Graph graph = capture_step(rows, stream, on_retry);
   GraphExec exec = graph.instantiate();
   exec.upload(stream);
-  return {std::move(graph), std::move(exec), latest_scratch_};
+  return {
+      .rows = rows, .graph = std::move(graph), .exec = std::move(exec), .scratch = latest_scratch_};
+}
+
+void StepHarness::replay(RecordedStep& recorded, Stream& stream) {
+  if (!recorded.fake()) return recorded.exec->launch(stream);
+  FakeContext context(*this, recorded, stream);
+  step_.run(context);
 }
 
 OutputView StepHarness::output(Slot slot) const {

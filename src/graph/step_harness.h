@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,8 +16,10 @@
 
 #include <reprise/graph.h>
 #include <reprise/memory_pool.h>
+#include <reprise/run_state.h>
 #include <reprise/step.h>
 
+#include "device/profiler_range.h"
 #include "graph/binding_table.h"
 #include "graph/input_slab.h"
 #include "graph/lane.h"
@@ -31,9 +34,11 @@ struct ScratchRange {
 
 /// What a recording of one size left.
 struct RecordedStep {
-  Graph graph;
-  GraphExec exec;
+  int rows = 0;
+  std::optional<Graph> graph;         ///< none where the recording was fake
+  std::optional<GraphExec> exec;      ///< as `graph`
   std::vector<ScratchRange> scratch;  ///< what its replays use
+  bool fake() const noexcept { return !exec.has_value(); }
 };
 
 class StepHarness {
@@ -63,10 +68,19 @@ class StepHarness {
   /// Makes the device's inputs again what the host gave last, whatever the step wrote into them.
   void reload(Stream& stream);
 
+  /// "replay decode[8]", for a profiler.
+  RangeName range_name(std::string_view what, int rows) const;
+
   /// Calls the step function.
   void call(StepPhase phase, int rows, Stream& stream);
-  /// Records, instantiates and uploads on the lane's stream.
-  RecordedStep record(int rows);
+  /// Records, instantiates and uploads on the lane's stream. A recording that something outside the
+  /// library ended is made once more: the step function is then called again, after `on_retry` has
+  /// been told in one line. What the second attempt throws goes on. A fake recording runs the step
+  /// instead, to learn its scratch memory: the caller restores state and inputs.
+  RecordedStep record(int rows, RecordMode mode,
+                      const std::function<void(std::string_view)>& on_retry);
+  /// Launches it, or calls the step with the scratch memory of the recording.
+  void replay(RecordedStep& recorded, Stream& stream);
 
   /// The run that load() began is enqueued: its outputs may be read from now on.
   void finish_run(int rows) noexcept { output_rows_ = rows; }
@@ -77,6 +91,7 @@ class StepHarness {
 
  private:
   class Context;
+  class FakeContext;
 
   void check_inputs(std::span<const Input> inputs, int rows);
   void check_copied(const BindingTable::Entry& entry, const TensorView& value, int rows) const;
@@ -84,6 +99,9 @@ class StepHarness {
   void take(const Input& input, int rows, int bucket);
   void begin_run() noexcept;
   void copy_device_inputs(Stream& stream);
+  Graph capture_once(int rows, Stream& stream);
+  Graph capture_step(int rows, Stream& stream,
+                     const std::function<void(std::string_view)>& on_retry);
 
   std::shared_ptr<Device> device_;
   Step step_;

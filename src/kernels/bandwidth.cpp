@@ -9,18 +9,16 @@
 namespace reprise {
 namespace {
 
-constexpr std::size_t kMost = std::size_t{1} << 30;
 constexpr std::size_t kLeast = std::size_t{1} << 20;
 constexpr int kFewestRounds = 3;
 constexpr int kMostRounds = 50;
-constexpr double kEnoughMs = 500;
 constexpr double kPieceMs = 5;  // long enough for the start and end of a read not to matter
 constexpr double kMostPieces = 16;
 constexpr std::size_t kAlignment = 256;
 
-std::size_t buffer_bytes(const Device& device) {
+std::size_t buffer_bytes(const Device& device, std::size_t most) {
   const std::size_t share = device.memory_info().free / 8;
-  return std::clamp(share, kLeast, kMost) / kLeast * kLeast;
+  return std::clamp(share, kLeast, std::max(kLeast, most)) / kLeast * kLeast;
 }
 
 double read_ms(Ops& ops, MemoryView memory, std::uint32_t* sink, Stream& stream) {
@@ -35,9 +33,9 @@ double read_ms(Ops& ops, MemoryView memory, std::uint32_t* sink, Stream& stream)
 
 }  // namespace
 
-ReadBandwidth measure_read_bandwidth(Ops& ops, Stream& stream) {
+ReadBandwidth measure_read_bandwidth(Ops& ops, Stream& stream, ReadEffort effort) {
   Device& device = stream.device();
-  const Buffer buffer = device.allocate(buffer_bytes(device), "read bandwidth");
+  const Buffer buffer = device.allocate(buffer_bytes(device, effort.most_bytes), "read bandwidth");
   const Buffer sink = device.allocate(sizeof(std::uint32_t), "read bandwidth sink");
   auto* const sum = static_cast<std::uint32_t*>(sink.data());
   // Memory that nobody wrote may not exist yet: the host would read one page of zeros over and
@@ -51,7 +49,7 @@ ReadBandwidth measure_read_bandwidth(Ops& ops, Stream& stream) {
   double fastest = std::numeric_limits<double>::infinity();
   double spent = 0;
   for (int round = 0; round < kMostRounds; ++round) {
-    if (round >= kFewestRounds && spent >= kEnoughMs) break;
+    if (round >= kFewestRounds && spent >= effort.enough_ms) break;
     for (std::size_t piece = 0; piece < pieces; ++piece) {
       const double ms = read_ms(ops, buffer.view(piece * bytes, bytes), sum, stream);
       spent += ms;

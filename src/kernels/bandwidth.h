@@ -16,13 +16,19 @@ struct ReadBandwidth {
   int reads = 0;
 };
 
-/// Streams through a buffer far larger than the caches (1 GiB, or an eighth of the device's free
-/// memory where that is less) for about half a second, at least three times, and reports the
+/// How much a measurement may take.
+struct ReadEffort {
+  std::size_t most_bytes = std::size_t{1} << 30;  ///< of the buffer; at least 1 MiB
+  double enough_ms = 500;                         ///< of reading
+};
+
+/// Streams through a buffer far larger than the caches (`most_bytes`, or an eighth of the device's
+/// free memory where that is less) for `enough_ms`, at least three times, and reports the
 /// fastest read: what others do on the machine meanwhile can only slow a read down. A read is the
 /// whole buffer, or on a slow device a piece of it that takes a few milliseconds, so that one of
 /// them may find the machine undisturbed. Blocks until the stream's earlier work is done. Throws
 /// OutOfMemory. Not inside a recording.
-ReadBandwidth measure_read_bandwidth(Ops& ops, Stream& stream);
+ReadBandwidth measure_read_bandwidth(Ops& ops, Stream& stream, ReadEffort effort = {});
 
 /// The same, the figure alone.
 double measure_read_gb_per_s(Ops& ops, Stream& stream);

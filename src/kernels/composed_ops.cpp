@@ -181,6 +181,7 @@ void ComposedOps::run(const Plan& plan, const EmbedArgs& args, Stream& stream) {
 
 void ComposedOps::run(const Plan& plan, const QkvArgs& args, Stream& stream) {
   const auto& own = plan_of<QkvDescriptor>(plan, "qkv");
+  const LabelScope scope(stream, "qkv");
   need_workspace(plan, args.workspace, "qkv");
   const QkvDescriptor& d = own.descriptor;
   const auto layout = layout_of(d, activation_dtype(d.weight->dtype), true);
@@ -218,6 +219,7 @@ void ComposedOps::run(const Plan& plan, const AttendArgs& args, Stream& stream) 
 
 void ComposedOps::run(const Plan& plan, const ProjectArgs& args, Stream& stream) {
   const ProjectDescriptor& d = plan_of<ProjectDescriptor>(plan, "project").descriptor;
+  const LabelScope scope(stream, "project");
   primitives_->matmul({.label = "project",
                        .input = args.input,
                        .input_dtype = activation_dtype(d.weight->dtype),
@@ -231,6 +233,7 @@ void ComposedOps::run(const Plan& plan, const ProjectArgs& args, Stream& stream)
 
 void ComposedOps::run(const Plan& plan, const GateUpArgs& args, Stream& stream) {
   const auto& own = plan_of<GateUpDescriptor>(plan, "gate_up");
+  const LabelScope scope(stream, "gate_up");
   need_workspace(plan, args.workspace, "gate_up");
   const GateUpDescriptor& d = own.descriptor;
   const auto layout = layout_of(d, activation_dtype(d.weight->dtype), true);
@@ -258,6 +261,7 @@ void ComposedOps::run(const Plan& plan, const GateUpArgs& args, Stream& stream) 
 
 void ComposedOps::run(const Plan& plan, const LogitsArgs& args, Stream& stream) {
   const auto& own = plan_of<LogitsDescriptor>(plan, "logits");
+  const LabelScope scope(stream, "logits");
   need_workspace(plan, args.workspace, "logits");
   const LogitsDescriptor& d = own.descriptor;
   const auto layout = layout_of(d, activation_dtype(d.weight->dtype), false);
@@ -277,6 +281,16 @@ void ComposedOps::run(const Plan& plan, const LogitsArgs& args, Stream& stream) 
 void ComposedOps::run(const Plan& plan, const SelectArgs& args, Stream& stream) {
   primitives_->select(plan_of<SelectDescriptor>(plan, "select").descriptor, args, plan.rows(),
                       stream);
+}
+
+std::vector<KernelFallback> ComposedOps::kernel_fallbacks() const {
+  return primitives_->kernel_fallbacks();
+}
+
+void ComposedOps::set_on_note(LogSink on_note) { primitives_->set_on_note(std::move(on_note)); }
+
+void ComposedOps::count_up(std::uint32_t* counter, Stream& stream) {
+  primitives_->count_up(counter, stream);
 }
 
 void ComposedOps::read_all(const void* data, std::size_t bytes, std::uint32_t* sink,

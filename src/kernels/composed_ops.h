@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block operations composed of primitives: the default of every device (DESIGN §7).
+// Block operations composed of primitives: the default of every device (DESIGN §7). What an
+// operation of several primitives enqueues is labelled with both: "qkv / matmul".
 #pragma once
 
 #include <memory>
@@ -35,6 +36,9 @@ class ComposedOps : public Ops {
   void run(const Plan& plan, const LogitsArgs& args, Stream& stream) override;
   void run(const Plan& plan, const SelectArgs& args, Stream& stream) override;
 
+  std::vector<KernelFallback> kernel_fallbacks() const override;
+  void set_on_note(LogSink on_note) override;
+  void count_up(std::uint32_t* counter, Stream& stream) override;
   void read_all(const void* data, std::size_t bytes, std::uint32_t* sink, Stream& stream) override;
 
  protected:

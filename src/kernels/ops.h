@@ -27,6 +27,7 @@
 #include <reprise/device.h>
 
 #include "core/host_tensor.h"
+#include "core/log.h"
 #include "kernels/weight.h"
 
 namespace reprise {
@@ -184,6 +185,12 @@ class Plan {
   std::size_t workspace_bytes_;
 };
 
+/// Calls that ran by a more general implementation than the one made for their kind.
+struct KernelFallback {
+  std::string reason;       ///< "matmul_unaligned"
+  std::uint64_t calls = 0;  ///< when enqueued: a recorded call counts once, its replays do not
+};
+
 /// The operations of one device. Thread safe as long as each stream is used by one thread.
 class Ops {
  public:
@@ -215,6 +222,15 @@ class Ops {
   virtual void run(const Plan& plan, const GateUpArgs& args, Stream& stream) = 0;
   virtual void run(const Plan& plan, const LogitsArgs& args, Stream& stream) = 0;
   virtual void run(const Plan& plan, const SelectArgs& args, Stream& stream) = 0;
+
+  /// Those there were, since the operations were made. Thread safe.
+  virtual std::vector<KernelFallback> kernel_fallbacks() const = 0;
+  /// Takes one line at the first fallback of each reason; null: nobody is told. Set it before use.
+  virtual void set_on_note(LogSink on_note) = 0;
+
+  /// ++*counter on the device, by one thread: the smallest piece of work there is, with which the
+  /// cost of launching is measured.
+  virtual void count_up(std::uint32_t* counter, Stream& stream) = 0;
 
   /// Reads `bytes` bytes of device memory once, in any order, as fast as the device can: what
   /// kernels/bandwidth.h measures. `data` is aligned to 256. `*sink`, on the device, becomes the

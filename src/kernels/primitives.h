@@ -28,7 +28,7 @@ struct RmsNormArgs {
 
 /// out = input · weightᵀ + bias, or out += … where `accumulate` is set (then out is f32).
 struct MatmulArgs {
-  const char* label = "matmul";  ///< of the node; static storage
+  const char* label = "matmul";  ///< the operation it belongs to, for messages; static storage
   const void* input = nullptr;   ///< [rows, weight.cols]
   DType input_dtype = DType::f32;
   const Weight* weight = nullptr;
@@ -78,6 +78,10 @@ class Primitives {
   virtual void attend(const AttendDescriptor&, const AttendArgs&, int rows, Stream&) = 0;
   virtual void silu_mul(const SiluMulArgs&, Stream&) = 0;
   virtual void select(const SelectDescriptor&, const SelectArgs&, int rows, Stream&) = 0;
+  /// As those of Ops.
+  virtual std::vector<KernelFallback> kernel_fallbacks() const { return {}; }
+  virtual void set_on_note(LogSink) {}
+  virtual void count_up(std::uint32_t* counter, Stream&) = 0;
   /// As Ops::read_all.
   virtual void read_all(const void* data, std::size_t bytes, std::uint32_t* sink, Stream&) = 0;
 };

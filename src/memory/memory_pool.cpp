@@ -118,6 +118,11 @@ void MemoryPool::give_back(void* data) noexcept {
   impl_->core.give_back(data, records ? &site : nullptr);
 }
 
+void MemoryPool::keep_segment(void* data) noexcept {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->core.keep_segment(data);
+}
+
 MemoryStatistics MemoryPool::statistics() const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->core.statistics();

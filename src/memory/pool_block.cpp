@@ -27,6 +27,10 @@ PoolBlock& PoolBlock::operator=(PoolBlock&& other) noexcept {
   return *this;
 }
 
+void PoolBlock::keep_segment() noexcept {
+  if (data_ != nullptr) pool_->keep_segment(data_);
+}
+
 void PoolBlock::release() noexcept {
   if (data_ != nullptr) pool_->give_back(data_);
   data_ = nullptr;

@@ -81,6 +81,12 @@ void PoolCore::give_back(void* data, const RecordingSite* site) noexcept {
   count_split();
 }
 
+void PoolCore::keep_segment(void* data) noexcept {
+  const auto found = handed_out_.find(data);
+  assert(found != handed_out_.end() && "not a block of this pool");
+  if (found != handed_out_.end()) found->second->segment->recorded = true;
+}
+
 void PoolCore::reserve(std::size_t bytes, const RecordingSite* site) {
   const Request request = rounded(bytes, "");
   if (free_list_.largest_free() < request.block_bytes) grow(request, site);

@@ -39,6 +39,8 @@ class PoolCore {
   /// MemoryPool::allocate.
   Taken allocate(std::size_t bytes, std::string_view label, const RecordingSite* site);
   void give_back(void* data, const RecordingSite* site) noexcept;
+  /// The segment of a block that is handed out stays, as though a recording had used it.
+  void keep_segment(void* data) noexcept;
   /// As MemoryPool::reserve.
   void reserve(std::size_t bytes, const RecordingSite* site);
   std::size_t trim() noexcept;

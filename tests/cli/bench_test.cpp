@@ -175,7 +175,7 @@ TEST_F(MeasuringProgram, BenchRefusesBadValues) {
 TEST_F(MeasuringProgram, InspectNamesTheLayersNodes) {
   const Outcome outcome = run("inspect " + demo() + " --batch 2 --device host");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("layer 0 / qkv"));
+  EXPECT_THAT(outcome.out, HasSubstr("layer 0 / qkv / matmul"));
   EXPECT_THAT(outcome.out, HasSubstr("head / logits"));
   EXPECT_THAT(outcome.out, HasSubstr("in all"));
   EXPECT_THAT(outcome.out, HasSubstr("Memory pool"));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/support/golden_checks.h"
 #include "cli/support/program.h"
 #include "support/golden.h"
 
@@ -87,6 +88,21 @@ TEST(Generate, StatisticsAreTheLastLineOfStandardError) {
   EXPECT_GT(stats["record_ms"], 0.0);
   EXPECT_GT(stats["ms_per_token"], 0.0);
   EXPECT_EQ(stats["device"], "host");
+}
+
+TEST(Generate, FakeRecordingSaysSoInItsStatistics) {
+  const std::vector<std::string> base{"-p", "The", "--max-tokens", "9", "--ignore-eos", "--stats"};
+  std::vector<std::string> faked = base;
+  faked.emplace_back("--fake-record");
+  const Ran ran = on_demo(faked);
+  EXPECT_EQ(ran.out, on_demo(base).out);
+  const json stats = json::parse(ran.err);
+  EXPECT_EQ(stats["replays"], 0);
+  EXPECT_EQ(stats["fake_replays"], 8);
+  EXPECT_EQ(stats["eager_steps"], 0);
+  EXPECT_EQ(stats["fallbacks"], json::object());
+  faked.emplace_back("--eager");
+  expect_refusal(on_demo(faked), 2, "--fake-record");
 }
 
 TEST(Generate, SamplesBySeed) {
@@ -178,15 +194,9 @@ TEST(Generate, WorksWithoutATokenizerWhereIdsGoInAndOut) {
 }
 
 TEST(Generate, GivesThePublishedTextOfStories260K) {
-  const fs::path folder = fs::path(REPRISE_SOURCE_DIR).parent_path() / "shared/models/stories260K";
-  if (!fs::exists(folder / "config.json")) GTEST_SKIP() << "stories260K is not present";
-  std::ifstream file(folder / "expected-greedy-200.txt");
-  std::string expected(std::istreambuf_iterator<char>(file), {});
-  std::vector<std::string> arguments{"generate",      folder, "-p",           "",
-                                     "--temperature", "0",    "--max-tokens", "200"};
-  EXPECT_EQ(run_program(arguments).out, expected);
-  arguments.emplace_back("--eager");
-  EXPECT_EQ(run_program(arguments).out, expected);
+  const auto folder = stories_folder();
+  if (!folder) GTEST_SKIP() << "stories260K is not present";
+  expect_published_story(*folder, "host");
 }
 
 TEST(Generate, NamesWeightsThatAreNotFinite) {
@@ -207,7 +217,8 @@ TEST(Generate, NamesWeightsThatAreNotFinite) {
 TEST(StandardOutput, ThatCannotBeWrittenIsAnError) {
   const std::vector<std::string> generate{"generate", demo_folder(),  "-p",
                                           "The",      "--max-tokens", "20"};
-  for (const std::vector<std::string>& arguments : {generate, {"--help"}, {"info"}}) {
+  for (const std::vector<std::string>& arguments :
+       {generate, {"--help"}, {"info", "--no-measure"}}) {
     expect_refusal(run_program_into("/dev/full", arguments), 1, "standard output");
     expect_refusal(run_program_into("", arguments), 1, "standard output");
     expect_refusal(run_program_unread(arguments), 1, "standard output");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include <cuda_runtime.h>
 
@@ -23,6 +25,11 @@ __global__ void axpy_kernel(float* y, const float* x, std::size_t n, float a) {
 
 __global__ void copy_scaled_kernel(float* y, const float* x, std::size_t n, float a) {
   if (const std::size_t i = thread_index(); i < n) y[i] = a * x[i];
+}
+
+__global__ void add_at_kernel(float* x, const std::uint32_t* index, std::size_t stride,
+                              std::size_t n, float c) {
+  if (const std::size_t i = thread_index(); i < n) x[*index * stride + i] += c;
 }
 
 __global__ void fill_index_kernel(float* x, std::size_t n) {
@@ -51,6 +58,7 @@ void load_kernels() {
   for (const void* kernel :
        {reinterpret_cast<const void*>(add_kernel), reinterpret_cast<const void*>(axpy_kernel),
         reinterpret_cast<const void*>(copy_scaled_kernel),
+        reinterpret_cast<const void*>(add_at_kernel),
         reinterpret_cast<const void*>(fill_index_kernel),
         reinterpret_cast<const void*>(wait_for_flag_kernel),
         reinterpret_cast<const void*>(fault_kernel)}) {
@@ -83,6 +91,12 @@ class CudaKit final : public Kit {
       copy_scaled_kernel<<<blocks_for(n), kThreads, 0, native>>>(y, x, n, a);
     });
   }
+  void add_at(Stream& stream, float* x, const std::uint32_t* index, std::size_t stride,
+              std::size_t n, float c) override {
+    cuda::enqueue(stream, "add_at", [=](cudaStream_t native) {
+      add_at_kernel<<<blocks_for(n), kThreads, 0, native>>>(x, index, stride, n, c);
+    });
+  }
   void fill_index(Stream& stream, float* x, std::size_t n) override {
     cuda::enqueue(stream, "fill_index", [=](cudaStream_t native) {
       fill_index_kernel<<<blocks_for(n), kThreads, 0, native>>>(x, n);
@@ -91,6 +105,13 @@ class CudaKit final : public Kit {
   void wait_for_flag(Stream& stream, std::uint32_t* flag) override {
     cuda::enqueue(stream, "wait_for_flag",
                   [=](cudaStream_t native) { wait_for_flag_kernel<<<1, 1, 0, native>>>(flag); });
+  }
+  bool can_invalidate_recording() const override { return true; }
+  void invalidate_recording(Stream& stream) override {
+    std::thread([native = cuda::native(stream)] {
+      if (cudaStreamSynchronize(native) == cudaSuccess) std::abort();  // it is what CUDA forbids
+      cudaGetLastError();
+    }).join();
   }
   // A fault takes the process's context with it: tests/device/cuda/ loses devices in processes of
   // their own.

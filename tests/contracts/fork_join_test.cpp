@@ -25,12 +25,13 @@ using Dependencies = std::vector<std::uint32_t>;
 TEST_F(ForkJoin, AcrossTwoStreams) {
   Buffer x = floats(1);
   Buffer y = floats(1);
+  Buffer z = floats(1);
   const Graph graph = capture(main_, [&] {
     add(main_, x, 1);
     order(main_, side_);
     EXPECT_TRUE(side_.recording());
     scale(side_, y, x, 10);
-    add(main_, x, 100);
+    add(main_, z, 100);  // at the same time: not what the other stream reads
     order(side_, main_);
     kit_->axpy(main_, data(x), data(y), kCount, 1);
   });
@@ -44,7 +45,8 @@ TEST_F(ForkJoin, AcrossTwoStreams) {
   graph.instantiate().launch(main_);
   device_->synchronize();
   EXPECT_EQ(value_of(y), 20);
-  EXPECT_EQ(value_of(x), 122);
+  EXPECT_EQ(value_of(z), 101);
+  EXPECT_EQ(value_of(x), 22);
   expect_usable(side_);
 }
 

@@ -34,6 +34,12 @@ class HostKit final : public Kit {
       for (std::size_t i = 0; i < n; ++i) y[i] = a * x[i];
     });
   }
+  void add_at(Stream& stream, float* x, const std::uint32_t* index, std::size_t stride,
+              std::size_t n, float c) override {
+    host::enqueue(stream, "add_at", [=] {
+      for (std::size_t i = 0; i < n; ++i) x[*index * stride + i] += c;
+    });
+  }
   void fill_index(Stream& stream, float* x, std::size_t n) override {
     host::enqueue(stream, "fill_index", [=] {
       for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<float>(i);
@@ -49,6 +55,9 @@ class HostKit final : public Kit {
       }
     });
   }
+  // A recording is the library's own data here.
+  bool can_invalidate_recording() const override { return false; }
+  void invalidate_recording(Stream&) override {}
   bool can_lose_device() const override { return true; }
   void lose_device(Stream& stream, std::string_view reason) override {
     host::enqueue(stream, "fault",

@@ -27,10 +27,18 @@ class Kit {
   virtual void axpy(Stream& stream, float* y, const float* x, std::size_t n, float a) = 0;
   /// y[i] = a * x[i]
   virtual void copy_scaled(Stream& stream, float* y, const float* x, std::size_t n, float a) = 0;
+  /// x[*index * stride + i] += c, where `index` lies in device memory and is read by the kernel
+  virtual void add_at(Stream& stream, float* x, const std::uint32_t* index, std::size_t stride,
+                      std::size_t n, float c) = 0;
   /// x[i] = i
   virtual void fill_index(Stream& stream, float* x, std::size_t n) = 0;
   /// Keeps the stream busy until *flag is not 0. `flag` lies in pinned memory.
   virtual void wait_for_flag(Stream& stream, std::uint32_t* flag) = 0;
+
+  /// True where something outside the library can end a recording.
+  virtual bool can_invalidate_recording() const = 0;
+  /// Ends the recording that the calling thread makes on `stream`, behind the library's back.
+  virtual void invalidate_recording(Stream& stream) = 0;
 
   /// True where a device can be lost without harm to other Device objects of the process.
   virtual bool can_lose_device() const = 0;

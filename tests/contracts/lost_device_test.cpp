@@ -3,6 +3,8 @@
 // nothing hangs (DESIGN §4.2).
 #include <thread>
 
+#include <reprise/address_range.h>
+
 #include "contracts/fixture.h"
 
 namespace reprise::contract {
@@ -28,6 +30,8 @@ class LostDevice : public RecordingTest {
 TEST_F(LostDevice, KeepsTheFirstCauseAndRefusesEveryCall) {
   Buffer x = floats(1);
   Event event = device_->create_event();
+  AddressRange range = device_->reserve(2, "range");
+  range.map(0, range.bytes());
   const Graph graph = capture(main_, [&] { add(main_, x, 1); });
   GraphExec exec = graph.instantiate();
   EXPECT_FALSE(device_->lost());
@@ -58,6 +62,9 @@ TEST_F(LostDevice, KeepsTheFirstCauseAndRefusesEveryCall) {
   expect_lost([&] { exec.update(graph); });
   expect_lost([&] { capture(side_, [] {}); });
   expect_lost([&] { device_->allocate(64, "y"); });
+  expect_lost([&] { (void)device_->reserve(64, "another range"); });
+  expect_lost([&] { range.unmap(0, range.bytes()); });
+  expect_lost([&] { range.map(0, range.bytes()); });
   expect_lost([&] { device_->create_stream("another"); });
   expect_lost([&] { device_->create_event(); });
 }

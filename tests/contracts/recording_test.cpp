@@ -126,7 +126,7 @@ TEST_F(RecordingLife, DestroyingItsStreamDiscardsIt) {
     auto doomed = std::make_unique<Stream>(device_->create_stream("doomed"));
     auto other = std::make_unique<Stream>(device_->create_stream("other"));
     Event fork = device_->create_event();
-    const std::string text = fault_of(CaptureFault::invalidated, [&] {
+    const std::string text = fault_of(CaptureFault::refused, [&] {
       Stream& begin = origin ? *doomed : *other;
       Stream& joined = origin ? *other : *doomed;
       capture(begin, [&] {

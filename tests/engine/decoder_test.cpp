@@ -21,11 +21,13 @@ using Tokens = std::vector<std::int32_t>;
 
 class DecoderTest : public ::testing::TestWithParam<const char*> {
  protected:
-  std::unique_ptr<Decoder> decoder(int max_batch, std::vector<int> sizes) {
+  std::unique_ptr<Decoder> decoder(int max_batch, std::vector<int> sizes,
+                                   RecordMode mode = RecordMode::graphs) {
     DecoderOptions options;
     options.max_batch = max_batch;
     options.sizes = std::move(sizes);
     options.max_context = 96;
+    options.record_mode = mode;
     options.prefill_chunk = 7;  // smaller than the prompts: chunks must not show
     options.on_note = [this](std::string_view line) { notes_.emplace_back(line); };
     return std::make_unique<Decoder>(device_, source_, std::move(options));
@@ -100,6 +102,27 @@ TEST_P(DecoderTest, ReplayEqualsEagerBitwiseAtEveryBatch) {
       EXPECT_TRUE(bitwise_equal(eager.logits, replay.logits)) << rows;
       EXPECT_EQ(eager.next, replay.next) << rows;
       feed(batch, replay.next);
+    }
+  }
+  EXPECT_TRUE(notes_.empty());
+}
+
+TEST_P(DecoderTest, FakeRecordingEqualsReplayBitwise) {
+  const auto real = decoder(8, {1, 8});
+  const auto fake = decoder(8, {1, 8}, RecordMode::fake);
+  real->record();
+  fake->record();
+  for (const int rows : {1, 5}) {
+    Batch one = start(*real, rows);
+    Batch other = start(*fake, rows);
+    for (int i = 0; i < 3; ++i) {
+      const StepOutput replayed = step(*real, one, RunMode::automatic);
+      const StepOutput faked = step(*fake, other, RunMode::automatic);
+      EXPECT_EQ(result_.path, RunPath::fake);
+      EXPECT_TRUE(bitwise_equal(replayed.logits, faked.logits)) << rows;
+      EXPECT_EQ(replayed.next, faked.next) << rows;
+      feed(one, replayed.next);
+      feed(other, faked.next);
     }
   }
   EXPECT_TRUE(notes_.empty());

@@ -84,6 +84,26 @@ TEST_F(Generate, RefusesWrongRequestsAndStaysUsable) {
   EXPECT_EQ(run({.prompt = {1}, .max_tokens = 3}).ids.size(), 3u);
 }
 
+TEST_F(Generate, FakeRecordingGivesTheSameTokens) {
+  const ModelSource source = open_model(test::golden_folder("llama-mha-bf16").value().string());
+  std::vector<GenerateResult> results;
+  for (const RecordMode mode : {RecordMode::graphs, RecordMode::fake}) {
+    DecoderOptions options;
+    options.sizes = {1};
+    options.max_context = 24;
+    options.record_mode = mode;
+    Decoder decoder(Device::open("host"), source, options);
+    EXPECT_EQ(decoder.record().recorded, (std::vector<int>{1}));
+    results.push_back(generate(decoder, {.prompt = {1, 2, 3}, .max_tokens = 12}));
+    const PoolCounters counters = decoder.pool().counters();
+    EXPECT_EQ(counters.replays, mode == RecordMode::graphs ? 11u : 0u);
+    EXPECT_EQ(counters.fake_replays, mode == RecordMode::fake ? 11u : 0u);
+    EXPECT_EQ(counters.eager_steps, 0u);
+  }
+  EXPECT_EQ(results[0].ids, results[1].ids);
+  EXPECT_EQ(results[1].ids, run({.prompt = {1, 2, 3}, .max_tokens = 12}).ids);
+}
+
 TEST_F(Generate, GivesItsPagesBack) {
   const std::int32_t before = decoder_->cache().pages().available();
   run({.prompt = {1, 2, 3}, .max_tokens = 20});

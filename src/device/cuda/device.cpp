@@ -7,6 +7,7 @@
 
 #include "device/cuda/driver.h"
 #include "device/cuda/event.h"
+#include "device/cuda/nvtx.h"
 #include "device/cuda/status.h"
 #include "device/cuda/stream.h"
 
@@ -16,25 +17,39 @@ std::unique_ptr<DeviceState> open_cuda_backend(int ordinal) {
   return std::make_unique<cuda::CudaDevice>(ordinal);
 }
 
-bool cuda_available() noexcept {
-  int count = 0;
-  const bool answered = cudaGetDeviceCount(&count) == cudaSuccess;
-  if (!answered) cudaGetLastError();
-  return answered && count > 0;
-}
-
 namespace cuda {
 namespace {
 
-void require_device(int ordinal) {
+struct DeviceCount {
   int count = 0;
-  const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status != cudaSuccess || count == 0) {
-    cudaGetLastError();
-    throw DeviceError(
-        fmt::format("no CUDA device: {}; use --device host",
-                    status == cudaSuccess ? "the driver counts none" : describe(status)),
-        static_cast<int>(status));
+  cudaError_t status = cudaSuccess;
+  std::string reason;  ///< why there is none
+};
+
+DeviceCount count_devices() {
+  DeviceCount found;
+  found.status = cudaGetDeviceCount(&found.count);
+  if (found.status == cudaSuccess && found.count > 0) return found;
+  found.count = 0;
+  cudaGetLastError();
+  // Where there is no driver at all, the runtime calls it too old.
+  int driver = 0;
+  const bool asked = cudaDriverGetVersion(&driver) == cudaSuccess;
+  if (!asked) cudaGetLastError();
+  if (asked && driver == 0) {
+    found.reason = "no NVIDIA driver is installed";
+  } else {
+    found.reason = found.status == cudaSuccess ? "the driver counts no device"
+                                               : "the driver says " + describe(found.status);
+  }
+  return found;
+}
+
+void require_device(int ordinal) {
+  const auto [count, status, reason] = count_devices();
+  if (count == 0) {
+    throw DeviceError(fmt::format("no CUDA device: {}; use --device host", reason),
+                      static_cast<int>(status));
   }
   if (ordinal < 0 || ordinal >= count) {
     throw DeviceError(
@@ -42,10 +57,6 @@ void require_device(int ordinal) {
                     "counted from cuda:0",
                     ordinal, count, count == 1 ? "" : "s"));
   }
-}
-
-const char* space_name(MemorySpace space) {
-  return space == MemorySpace::pinned ? "pinned host" : "cuda device";
 }
 
 }  // namespace
@@ -64,6 +75,7 @@ CudaDevice::CudaDevice(int ordinal) {
   properties.total_memory = found.totalGlobalMem;
   properties.multiprocessors = found.multiProcessorCount;
   properties.compute_capability = found.major * 10 + found.minor;
+  profiled = nvtx::attached();
 }
 
 MemoryInfo CudaDevice::memory_info() const {
@@ -85,15 +97,11 @@ void* CudaDevice::allocate(std::size_t bytes, MemorySpace space) {
       space == MemorySpace::pinned ? cudaMallocHost(&data, size) : cudaMalloc(&data, size);
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    const MemoryInfo info = memory_info();
+    if (space == MemorySpace::device) fail_without_memory(bytes, status);
     throw OutOfMemory(
-        space == MemorySpace::pinned
-            ? fmt::format("{} bytes of pinned host memory were asked for and the system did not "
-                          "give them; ask for less, or free some",
-                          bytes)
-            : fmt::format("{} bytes of {} memory were asked for, {} of {} are free; ask for less, "
-                          "or free some",
-                          bytes, space_name(space), info.free, info.total),
+        fmt::format("{} bytes of pinned host memory were asked for and the system did not give "
+                    "them; ask for less, or free some",
+                    bytes),
         static_cast<int>(status));
   }
   check(status, *this, call);
@@ -104,12 +112,24 @@ void CudaDevice::free(void* data, std::size_t, MemorySpace space) noexcept {
   cudaSetDevice(properties.ordinal);
   const RelaxedGuard relaxed;
   // cudaFree waits by itself. Not so, or not by contract, cudaFreeHost.
-  if (space == MemorySpace::pinned) {
-    for (const auto& stream : live_streams()) {
-      static_cast<CudaStream&>(*stream).wait_quietly();
-    }
-  }
-  const cudaError_t status = space == MemorySpace::pinned ? cudaFreeHost(data) : cudaFree(data);
+  if (space == MemorySpace::pinned) wait_for_work();
+  note_failed_release(space == MemorySpace::pinned ? cudaFreeHost(data) : cudaFree(data));
+}
+
+void CudaDevice::wait_for_work() noexcept {
+  for (const auto& stream : live_streams()) static_cast<CudaStream&>(*stream).wait_quietly();
+}
+
+void CudaDevice::fail_without_memory(std::size_t bytes, cudaError_t status) const {
+  const MemoryInfo info = memory_info();
+  throw OutOfMemory(
+      fmt::format("{} bytes of cuda device memory were asked for, {} of {} are free; ask for "
+                  "less, or free some",
+                  bytes, info.free, info.total),
+      static_cast<int>(status));
+}
+
+void CudaDevice::note_failed_release(cudaError_t status) noexcept {
   if (status == cudaSuccess) return;
   cudaGetLastError();
   if (!is_sticky(status)) return;
@@ -134,4 +154,10 @@ std::unique_ptr<EventState> CudaDevice::create_event() {
 }
 
 }  // namespace cuda
+
+CudaPresence cuda_presence() {
+  const cuda::DeviceCount found = cuda::count_devices();
+  return {.built = true, .usable = found.count > 0, .reason = found.reason};
+}
+
 }  // namespace reprise

@@ -76,9 +76,28 @@ const DriverCalls& DriverCalls::get() {
     find_entry("cuGraphKernelNodeGetParams", 12000, found.graph_kernel_node_get_params);
     find_entry("cuFuncGetName", 12030, found.func_get_name);
     find_entry("cuKernelGetName", 12030, found.kernel_get_name);
+    find_entry("cuDeviceGet", 12000, found.device_get);
+    find_entry("cuDeviceGetAttribute", 12000, found.device_get_attribute);
+    find_entry("cuMemGetAllocationGranularity", 12000, found.mem_get_allocation_granularity);
+    find_entry("cuMemAddressReserve", 12000, found.mem_address_reserve);
+    find_entry("cuMemAddressFree", 12000, found.mem_address_free);
+    find_entry("cuMemCreate", 12000, found.mem_create);
+    find_entry("cuMemRelease", 12000, found.mem_release);
+    find_entry("cuMemMap", 12000, found.mem_map);
+    find_entry("cuMemUnmap", 12000, found.mem_unmap);
+    find_entry("cuMemSetAccess", 12000, found.mem_set_access);
+    find_entry("cuFuncGetAttribute", 2020, found.func_get_attribute);
+    find_entry("cuKernelGetAttribute", 12000, found.kernel_get_attribute);
     return found;
   }();
   return calls;
+}
+
+bool DriverCalls::has_virtual_memory() const noexcept {
+  return device_get != nullptr && device_get_attribute != nullptr &&
+         mem_get_allocation_granularity != nullptr && mem_address_reserve != nullptr &&
+         mem_address_free != nullptr && mem_create != nullptr && mem_release != nullptr &&
+         mem_map != nullptr && mem_unmap != nullptr && mem_set_access != nullptr;
 }
 
 std::string driver_version() {

@@ -42,11 +42,30 @@ struct NodeDependencies {
 };
 cudaError_t node_dependencies(cudaGraphNode_t node, NodeDependencies& out);
 
+/// The driver's answers have the runtime's numbers.
+inline cudaError_t to_runtime(CUresult result) noexcept { return static_cast<cudaError_t>(result); }
+
 /// Entry points of the driver, by name and version. A null member: this driver has none.
 struct DriverCalls {
   decltype(&cuGraphKernelNodeGetParams) graph_kernel_node_get_params = nullptr;
   decltype(&cuFuncGetName) func_get_name = nullptr;
   decltype(&cuKernelGetName) kernel_get_name = nullptr;
+  decltype(&cuFuncGetAttribute) func_get_attribute = nullptr;
+  decltype(&cuKernelGetAttribute) kernel_get_attribute = nullptr;
+
+  // Virtual-memory management: a driver has all of them or none.
+  decltype(&cuDeviceGet) device_get = nullptr;
+  decltype(&cuDeviceGetAttribute) device_get_attribute = nullptr;
+  decltype(&cuMemGetAllocationGranularity) mem_get_allocation_granularity = nullptr;
+  decltype(&cuMemAddressReserve) mem_address_reserve = nullptr;
+  decltype(&cuMemAddressFree) mem_address_free = nullptr;
+  decltype(&cuMemCreate) mem_create = nullptr;
+  decltype(&cuMemRelease) mem_release = nullptr;
+  decltype(&cuMemMap) mem_map = nullptr;
+  decltype(&cuMemUnmap) mem_unmap = nullptr;
+  decltype(&cuMemSetAccess) mem_set_access = nullptr;
+
+  bool has_virtual_memory() const noexcept;
 
   static const DriverCalls& get();
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a recorded graph back from CUDA, for diagnostics and the structural signature.
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <unordered_map>
 
@@ -84,8 +85,35 @@ std::string function_name(const CUDA_KERNEL_NODE_PARAMS& params) {
   return symbol == nullptr ? std::string() : readable(symbol);
 }
 
+std::array<std::uint32_t, 3> clusters(const cudaLaunchAttributeValue& value) {
+  const auto side = [](unsigned blocks) { return std::max(blocks, 1U); };  // 0: no clusters
+  return {side(value.clusterDim.x), side(value.clusterDim.y), side(value.clusterDim.z)};
+}
+
+/// What is compiled into the kernel: for people only, so an answer that fails is left out.
+void read_compiled(const CUDA_KERNEL_NODE_PARAMS& params, StreamState& stream,
+                   LaunchGeometry& launch) {
+  const DriverCalls& driver = DriverCalls::get();
+  const auto read = [&](CUfunction_attribute attribute) {
+    int value = 0;
+    CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+    if (params.func != nullptr) {
+      if (driver.func_get_attribute != nullptr) {
+        result = driver.func_get_attribute(&value, attribute, params.func);
+      }
+    } else if (driver.kernel_get_attribute != nullptr) {
+      result = driver.kernel_get_attribute(&value, attribute, params.kern,
+                                           stream.owner->properties.ordinal);
+    }
+    return result == CUDA_SUCCESS ? value : 0;
+  };
+  launch.registers = read(CU_FUNC_ATTRIBUTE_NUM_REGS);
+  launch.static_shared_bytes =
+      static_cast<std::size_t>(std::max(read(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), 0));
+}
+
 /// Attributes that change what an executable must look like and that CUDA can read back.
-void add_launch_attributes(cudaGraphNode_t node, WordHash& hash) {
+void add_launch_attributes(cudaGraphNode_t node, LaunchGeometry& launch, WordHash& hash) {
   const auto read = [node](cudaLaunchAttributeID id) {
     cudaLaunchAttributeValue value{};
     if (cudaGraphKernelNodeGetAttribute(node, id, &value) != cudaSuccess) {
@@ -97,8 +125,11 @@ void add_launch_attributes(cudaGraphNode_t node, WordHash& hash) {
   const auto word = [](int number) { return static_cast<std::uint64_t>(number); };
   hash.add(word(read(cudaLaunchAttributeCooperative).cooperative));
   hash.add(word(read(cudaLaunchAttributePriority).priority));
-  const auto cluster = read(cudaLaunchAttributeClusterDimension).clusterDim;
-  for (const unsigned side : {cluster.x, cluster.y, cluster.z}) hash.add(side);
+  const auto cluster = read(cudaLaunchAttributeClusterDimension);
+  for (const unsigned side : {cluster.clusterDim.x, cluster.clusterDim.y, cluster.clusterDim.z}) {
+    hash.add(side);
+  }
+  launch.cluster = clusters(cluster);
   hash.add(word(read(cudaLaunchAttributeClusterSchedulingPolicyPreference)
                     .clusterSchedulingPolicyPreference));
   hash.add(word(read(cudaLaunchAttributeMemSyncDomain).memSyncDomain));
@@ -114,15 +145,19 @@ void read_kernel(cudaGraphNode_t node, NodeInfo& info, StreamState& stream) {
   }
   CUDA_KERNEL_NODE_PARAMS params{};
   // The runtime's own call fails for kernels that it did not register, such as a library's.
-  check(static_cast<cudaError_t>(driver.graph_kernel_node_get_params(node, &params)), stream,
-        kCall);
+  check(to_runtime(driver.graph_kernel_node_get_params(node, &params)), stream, kCall);
   info.function = function_name(params);
   WordHash hash;
   for (const unsigned number : {params.gridDimX, params.gridDimY, params.gridDimZ, params.blockDimX,
                                 params.blockDimY, params.blockDimZ, params.sharedMemBytes}) {
     hash.add(number);
   }
-  add_launch_attributes(node, hash);
+  LaunchGeometry& launch = info.launch.emplace();
+  launch.grid = {params.gridDimX, params.gridDimY, params.gridDimZ};
+  launch.block = {params.blockDimX, params.blockDimY, params.blockDimZ};
+  launch.dynamic_shared_bytes = params.sharedMemBytes;
+  read_compiled(params, stream, launch);
+  add_launch_attributes(node, launch, hash);
   info.attributes = hash.value();
 }
 

@@ -7,6 +7,7 @@
 #include "device/host/event.h"
 #include "device/host/machine.h"
 #include "device/host/stream.h"
+#include "device/mapping_table.h"
 
 namespace reprise {
 
@@ -55,11 +56,19 @@ HostDevice::HostDevice(const HostOptions& options)
 void* HostDevice::allocate(std::size_t bytes, MemorySpace) { return memory_.allocate(bytes); }
 
 void HostDevice::free(void* data, std::size_t bytes, MemorySpace) noexcept {
-  // A worker must not wait for the others: one of them may be waiting for it.
-  if (!Queue::on_worker()) {
-    for (const auto& stream : live_streams()) static_cast<HostStream&>(*stream).queue().wait_idle();
-  }
+  wait_for_work();
   memory_.free(data, bytes);
+}
+
+void HostDevice::release_addresses(void* data, std::size_t bytes,
+                                   const MappingTable& mapped) noexcept {
+  memory_.release(data, bytes, mapped.mapped_bytes());
+}
+
+void HostDevice::wait_for_work() noexcept {
+  // A worker must not wait for the others: one of them may be waiting for it.
+  if (Queue::on_worker()) return;
+  for (const auto& stream : live_streams()) static_cast<HostStream&>(*stream).queue().wait_idle();
 }
 
 std::shared_ptr<StreamState> HostDevice::create_stream(std::string name) {

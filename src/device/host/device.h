@@ -8,6 +8,7 @@
 #include <reprise/host.h>
 
 #include "device/backend.h"
+#include "device/host/address_space.h"
 #include "device/host/memory.h"
 #include "device/host/thread_pool.h"
 
@@ -20,6 +21,13 @@ class HostDevice final : public DeviceState {
   MemoryInfo memory_info() const override { return memory_.info(); }
   void* allocate(std::size_t bytes, MemorySpace space) override;
   void free(void* data, std::size_t bytes, MemorySpace space) noexcept override;
+  std::size_t mapping_granularity() override { return kMappingGranularity; }
+  void* reserve_addresses(std::size_t bytes) override { return host::reserve_addresses(bytes); }
+  void release_addresses(void* data, std::size_t bytes,
+                         const MappingTable& mapped) noexcept override;
+  void map(void* address, std::size_t bytes) override { memory_.map(address, bytes); }
+  void unmap(void* address, std::size_t bytes) override { memory_.unmap(address, bytes); }
+  void wait_for_work() noexcept override;
   std::shared_ptr<StreamState> create_stream(std::string name) override;
   std::shared_ptr<StreamState> create_default_stream() override;
   std::unique_ptr<EventState> create_event() override;

@@ -10,6 +10,7 @@
 
 #include <reprise/error.h>
 
+#include "device/host/address_space.h"
 #include "device/host/machine.h"
 
 namespace reprise::host {
@@ -39,22 +40,28 @@ MemoryInfo Memory::info() const {
   return {.free = std::min(total_ - used_, available_memory()), .total = total_};
 }
 
+// The system promises more than it has; large requests are held to what there is.
+std::size_t Memory::free_locked(std::size_t wanted) const {
+  const std::size_t free = total_ - used_;
+  return wanted >= kHugeBytes && wanted <= free ? std::min(free, available_memory()) : free;
+}
+
+void Memory::fail(std::size_t bytes, std::size_t free) const {
+  throw OutOfMemory(
+      fmt::format("{} bytes of host device memory were asked for, {} of {} are free; ask for "
+                  "less, or free some",
+                  bytes, free, total_));
+}
+
 void* Memory::allocate(std::size_t bytes) {
   const std::size_t size = bytes <= total_ ? rounded(bytes) : bytes;
   const std::lock_guard lock(mutex_);
-  std::size_t free = total_ - used_;
-  // The system promises more than it has; large requests are held to what there is.
-  if (size >= kHugeBytes && size <= free) free = std::min(free, available_memory());
+  const std::size_t free = free_locked(size);
   void* data = nullptr;
   if (size <= free) {
     data = size >= kHugeBytes ? map_huge(size) : std::aligned_alloc(kAlignment, size);
   }
-  if (data == nullptr) {
-    throw OutOfMemory(
-        fmt::format("{} bytes of host device memory were asked for, {} of {} are free; ask for "
-                    "less, or free some",
-                    bytes, free, total_));
-  }
+  if (data == nullptr) fail(bytes, free);
   if (size < kHugeBytes) std::memset(data, kPoison, size);
   used_ += size;
   return data;
@@ -69,6 +76,28 @@ void Memory::free(void* data, std::size_t bytes) noexcept {
   }
   const std::lock_guard lock(mutex_);
   used_ -= size;
+}
+
+void Memory::map(void* address, std::size_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    const std::size_t free = free_locked(bytes);
+    if (bytes > free || !commit(address, bytes)) fail(bytes, free);
+    used_ += bytes;
+  }
+  if (bytes < kHugeBytes) std::memset(address, kPoison, bytes);
+}
+
+void Memory::unmap(void* address, std::size_t bytes) {
+  decommit(address, bytes);
+  const std::lock_guard lock(mutex_);
+  used_ -= bytes;
+}
+
+void Memory::release(void* data, std::size_t bytes, std::size_t mapped) noexcept {
+  release_addresses(data, bytes);
+  const std::lock_guard lock(mutex_);
+  used_ -= mapped;
 }
 
 }  // namespace reprise::host

@@ -26,7 +26,17 @@ class Memory {
   void* allocate(std::size_t bytes);
   void free(void* data, std::size_t bytes) noexcept;
 
+  /// Puts memory behind reserved addresses (host/address_space.h), counted like an allocation.
+  /// Throws OutOfMemory; nothing was changed then.
+  void map(void* address, std::size_t bytes);
+  void unmap(void* address, std::size_t bytes);
+  /// Addresses with `mapped` bytes of memory behind them.
+  void release(void* data, std::size_t bytes, std::size_t mapped) noexcept;
+
  private:
+  std::size_t free_locked(std::size_t wanted) const;
+  [[noreturn]] void fail(std::size_t bytes, std::size_t free) const;
+
   const std::size_t total_;
   mutable std::mutex mutex_;
   std::size_t used_ = 0;

@@ -6,10 +6,12 @@ namespace reprise {
 
 std::unique_ptr<DeviceState> open_cuda_backend(int) {
   throw DeviceError(
-      "device cuda is not in this build (built without CUDA); use host, or build with the CUDA "
-      "toolkit installed (make build CUDA=1)");
+      "device cuda is not in this build (built without CUDA); use --device host, or build with "
+      "NVIDIA's toolkit: CUDA=1 make build, which needs nvcc 12.4 or newer");
 }
 
-bool cuda_available() noexcept { return false; }
+CudaPresence cuda_presence() {
+  return {.built = false, .usable = false, .reason = "this build has no CUDA backend"};
+}
 
 }  // namespace reprise

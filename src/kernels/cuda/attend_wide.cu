@@ -25,6 +25,12 @@ __device__ __forceinline__ float score_of(const float* q, const T* key, int head
   return warp_sum(dot);
 }
 
+/// What a row that attends to nothing gets.
+template <class T>
+__device__ __forceinline__ void fill_head(T* out, int head_dim, float value) {
+  for (int i = threadIdx.x; i < head_dim; i += kThreads) out[i] = from_float<T>(value);
+}
+
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     attend_wide_kernel(AttendDescriptor descriptor, AttendArgs args, int rows) {
@@ -38,9 +44,7 @@ __global__ void __launch_bounds__(kThreads)
   const bool used = row < true_rows(args.batch, rows);
   const int position = used ? args.batch.positions[row] : 0;
   if (!used || position < 0 || position >= table_positions(args.batch)) {
-    const T value = from_float<T>(used ? not_a_number() : 0.0f);
-    for (int i = threadIdx.x; i < head_dim; i += kThreads) out[i] = value;
-    return;
+    return fill_head(out, head_dim, used ? not_a_number() : 0.0f);
   }
   __shared__ float q[kWidestHead];
   __shared__ float sums[kWidestHead];

@@ -6,6 +6,7 @@
 
 #include "kernels/composed_ops.h"
 #include "kernels/cuda/kernels.h"
+#include "kernels/cuda/lt_fallbacks.h"
 #include "kernels/cuda/lt_matmul.h"
 #include "kernels/cuda/weights.h"
 
@@ -37,7 +38,11 @@ class CudaPrimitives final : public Primitives {
   void matmul(const MatmulArgs& args, Stream& stream) override {
     cuda_kernels::check_matmul(args);
     if (args.weight->dtype == DType::f32) return cuda_kernels::matmul_f32(args, stream);
-    if (args.rows > cuda_kernels::kFamilyRows && lt_.run(args, stream)) return;
+    if (args.rows > cuda_kernels::kFamilyRows) {
+      const cuda_kernels::LtAnswer answer = lt_.run(args, stream);
+      if (answer == cuda_kernels::LtAnswer::enqueued) return;
+      fallbacks_.count(answer, args);
+    }
     cuda_kernels::matmul_mma(args, stream);
   }
   void rotate_append(const RotateAppendArgs& args, Stream& stream) override {
@@ -54,6 +59,11 @@ class CudaPrimitives final : public Primitives {
               Stream& stream) override {
     cuda_kernels::select(descriptor, args, rows, stream);
   }
+  std::vector<KernelFallback> kernel_fallbacks() const override { return fallbacks_.counts(); }
+  void set_on_note(LogSink on_note) override { fallbacks_.set_on_note(std::move(on_note)); }
+  void count_up(std::uint32_t* counter, Stream& stream) override {
+    cuda_kernels::count_up(counter, stream);
+  }
   void read_all(const void* data, std::size_t bytes, std::uint32_t* sink, Stream& stream) override {
     cuda_kernels::read_all(data, bytes, sink, stream);
   }
@@ -61,6 +71,7 @@ class CudaPrimitives final : public Primitives {
  private:
   cuda_kernels::WeightLoader loader_;
   cuda_kernels::LtMatmul lt_;
+  cuda_kernels::LtFallbacks fallbacks_;
 };
 
 }  // namespace

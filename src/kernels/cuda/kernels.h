@@ -19,6 +19,7 @@ void attend_wide(const AttendDescriptor& descriptor, const AttendArgs& args, int
                  Stream& stream);
 void silu_mul(const SiluMulArgs& args, Stream& stream);
 void select(const SelectDescriptor& descriptor, const SelectArgs& args, int rows, Stream& stream);
+void count_up(std::uint32_t* counter, Stream& stream);
 void read_all(const void* data, std::size_t bytes, std::uint32_t* sink, Stream& stream);
 
 /// Rows [1, kFamilyRows] go through kernels of one order of summation, so that these buckets agree

@@ -116,24 +116,27 @@ const LtMatmul::Choice& LtMatmul::choice_for(const MatmulArgs& args, const Strea
   return choices_.emplace(key, choose(key)).first->second;
 }
 
-bool LtMatmul::run(const MatmulArgs& args, Stream& stream) {
+LtAnswer LtMatmul::run(const MatmulArgs& args, Stream& stream) {
   const void* weight = args.weight->parts[0].data;
-  if (!aligned(weight) || !aligned(args.input) || !aligned(args.out)) return false;
+  if (!aligned(weight) || !aligned(args.input) || !aligned(args.out)) return LtAnswer::unaligned;
   Choice choice = choice_for(args, stream);  // a copy: the calls below take no const
-  if (!choice.algorithm) return false;
+  if (!choice.algorithm) return LtAnswer::no_algorithm;
   if (args.bias != nullptr) {
     const float* bias = vector_data(args.bias, "bias");
     set(choice.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
   }
   const float alpha = 1;
   const float beta = args.accumulate ? 1.0f : 0.0f;
-  cuda::enqueue(stream, args.label, [&](cudaStream_t native) {
-    check(cublasLtMatmul(handle_, &choice.operation, &alpha, weight, &choice.weight, args.input,
-                         &choice.input, &beta, args.out, &choice.out, args.out, &choice.out,
-                         &*choice.algorithm, nullptr, 0, native),
-          args.label);
+  cuda::enqueue(stream, "matmul", [&](cudaStream_t native) {
+    const cublasStatus_t status =
+        cublasLtMatmul(handle_, &choice.operation, &alpha, weight, &choice.weight, args.input,
+                       &choice.input, &beta, args.out, &choice.out, args.out, &choice.out,
+                       &*choice.algorithm, nullptr, 0, native);
+    // The library does not say that a recording was lost; this does, and throws then.
+    if (status != CUBLAS_STATUS_SUCCESS) cuda::note_work(stream, "matmul");
+    check(status, args.label);
   });
-  return true;
+  return LtAnswer::enqueued;
 }
 
 }  // namespace reprise::cuda_kernels

@@ -16,6 +16,9 @@
 
 namespace reprise::cuda_kernels {
 
+/// What became of a product; where it was not enqueued, why not.
+enum class LtAnswer : std::uint8_t { enqueued, unaligned, no_algorithm };
+
 /// Thread safe.
 class LtMatmul {
  public:
@@ -24,9 +27,10 @@ class LtMatmul {
   LtMatmul(const LtMatmul&) = delete;
   LtMatmul& operator=(const LtMatmul&) = delete;
 
-  /// Enqueues the product; false where cuBLASLt has no algorithm for it, always or never for one
-  /// shape. The first product of a shape chooses its algorithm, which is refused in a recording.
-  bool run(const MatmulArgs& args, Stream& stream);
+  /// Enqueues the product, unless an array is not aligned to 16 bytes or cuBLASLt has no algorithm
+  /// for it (always or never for one shape). The first product of a shape chooses its algorithm,
+  /// which is refused in a recording.
+  LtAnswer run(const MatmulArgs& args, Stream& stream);
 
  private:
   struct Key {

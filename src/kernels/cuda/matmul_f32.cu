@@ -97,8 +97,8 @@ void matmul_f32(const MatmulArgs& args, Stream& stream) {
                         .cols = weight.cols,
                         .rows = args.rows,
                         .accumulate = args.accumulate};
-  if (args.rows == 1) return run<1>(problem, args.label, stream);
-  run<8>(problem, args.label, stream);
+  if (args.rows == 1) return run<1>(problem, "matmul", stream);
+  run<8>(problem, "matmul", stream);
 }
 
 }  // namespace reprise::cuda_kernels

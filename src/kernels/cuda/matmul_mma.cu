@@ -197,8 +197,8 @@ void matmul_mma(const MatmulArgs& args, Stream& stream) {
                         .rows = args.rows,
                         .accumulate = args.accumulate,
                         .out_dtype = args.out_dtype};
-  if (weight.dtype == DType::bf16) return choose<bf16>(problem, args.label, stream);
-  choose<f16>(problem, args.label, stream);
+  if (weight.dtype == DType::bf16) return choose<bf16>(problem, "matmul", stream);
+  choose<f16>(problem, "matmul", stream);
 }
 
 }  // namespace reprise::cuda_kernels

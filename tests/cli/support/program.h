@@ -16,8 +16,15 @@ struct Ran {
   std::string err;
 };
 
-/// Runs `reprise` with these arguments and `in` as standard input.
+/// How the note begins by which a build with CUDA says that it found no GPU.
+inline constexpr std::string_view kHostNote = "reprise: note: running on the host, without a GPU: ";
+
+/// Runs `reprise` with these arguments and `in` as standard input. The note above, which is the
+/// machine's affair, is left out of `err`, here and below.
 Ran run_program(const std::vector<std::string>& arguments, std::string_view in = {});
+
+/// With that note.
+Ran run_program_noted(const std::vector<std::string>& arguments, std::string_view in = {});
 
 /// The same with standard output going to `path` (opened for writing), or closed where it is empty.
 Ran run_program_into(const std::string& path, const std::vector<std::string>& arguments);

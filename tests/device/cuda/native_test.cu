@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Raw CUDA inside recordings: labels of raw launches, what the signature sees, and what becomes of
 // calls that CUDA itself refuses (DESIGN §4.4, §4.9).
+#include <array>
 #include <string>
 #include <thread>
 #include <vector>
@@ -105,6 +106,22 @@ TEST_F(CudaNative, NodesTellTheirFunctions) {
   expect_parts(graph.nodes().at(1).function, {"multiply_kernel<", "3"});
   EXPECT_EQ(graph.nodes().at(0).function.find("float"), std::string::npos);
   EXPECT_FALSE(graph.nodes().at(1).function.starts_with("void"));
+}
+
+TEST_F(CudaNative, NodesTellTheirLaunch) {
+  const Graph graph = capture(main_, [&] {
+    raise_kernel<<<dim3(2, 3), kCount, 1024, cuda::native(main_)>>>(static_cast<float*>(x_.data()),
+                                                                    kCount);
+    main_.fill(x_.view(), 0);
+  });
+  const GraphNode kernel = graph.nodes().at(0);
+  ASSERT_TRUE(kernel.launch.has_value());
+  EXPECT_EQ(kernel.launch->grid, (std::array<std::uint32_t, 3>{2, 3, 1}));
+  EXPECT_EQ(kernel.launch->block, (std::array<std::uint32_t, 3>{kCount, 1, 1}));
+  EXPECT_EQ(kernel.launch->cluster, (std::array<std::uint32_t, 3>{1, 1, 1}));
+  EXPECT_EQ(kernel.launch->dynamic_shared_bytes, 1024u);
+  EXPECT_GT(kernel.launch->registers, 0);
+  EXPECT_FALSE(graph.nodes().at(1).launch.has_value());
 }
 
 TEST_F(CudaNative, TheSignatureSeesGridsAndSharedMemory) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kernels/cuda/gpu_world.h"
+#include "kernels/cuda/random_cases.h"
 
 namespace reprise::testing {
 namespace {
@@ -122,15 +122,15 @@ HeadGeometry any_geometry(GpuWorld& world) {
 
 Scene any_scene(GpuWorld& world) {
   const HeadGeometry geometry = any_geometry(world);
-  // Few rows where heads are many and wide: the reference takes its time.
-  const int most = std::clamp(12000 / (geometry.heads * geometry.head_dim), 2, 130);
-  return Scene(world, world.float_type(), geometry, world.between(1, most), world.between(1, 8));
+  const int budget = world.budget();
+  const int page = 2 * kPageTokens * geometry.kv_heads * geometry.head_dim;
+  const int rows = std::clamp(budget / page, 1, world.rows());
+  const int pages = world.between(1, std::clamp(budget / (page * rows), 1, 64));
+  return Scene(world, world.float_type(), geometry, rows, pages);
 }
 
 TEST(CudaAttend, AgreesWithTheReference) {
-  GpuWorld world;
-  SCOPED_TRACE(world.trace());
-  for (Rounds rounds; rounds.more();) {
+  random_cases(Compared::with_reference, [](GpuWorld& world) {
     const Scene scene = any_scene(world);
     SCOPED_TRACE(scene.describe());
     const auto count = static_cast<std::size_t>(scene.rows * scene.q_width);
@@ -145,7 +145,7 @@ TEST(CudaAttend, AgreesWithTheReference) {
     const std::size_t padding = static_cast<std::size_t>(scene.used) * scene.row_bytes();
     EXPECT_TRUE(same_bytes(actual, scene.out_at + padding, expected, scene.out_at + padding,
                            static_cast<std::size_t>(scene.rows) * scene.row_bytes() - padding));
-  }
+  });
 }
 
 TEST(CudaAttend, AgreesWithTheReferenceOverALongContext) {
@@ -164,24 +164,20 @@ TEST(CudaAttend, AgreesWithTheReferenceOverALongContext) {
 }
 
 TEST(CudaAttend, BitsOfARowDependOnNoOtherRow) {
-  GpuWorld world;
-  SCOPED_TRACE(world.trace());
-  for (Rounds rounds; rounds.more();) {
+  random_cases(Compared::with_itself, [](GpuWorld& world) {
     const Scene scene = any_scene(world);
     SCOPED_TRACE(scene.describe());
     const Bytes all = world.on_gpu(scene.image, scene.attend(0, scene.rows));
     const int row = world.between(0, scene.used - 1);
-    if (row == 0) continue;  // the scene has the row count at the first row only
+    if (row == 0) return;  // the scene has the row count at the first row only
     const Bytes alone = world.on_gpu(scene.image, scene.attend(row, 1));
     const std::size_t at = scene.out_at + static_cast<std::size_t>(row) * scene.row_bytes();
     EXPECT_TRUE(same_bytes(all, at, alone, at, scene.row_bytes())) << "row " << row;
-  }
+  });
 }
 
 TEST(CudaRotateAppend, AgreesWithTheReferenceAndTouchesOnlyItsEntries) {
-  GpuWorld world;
-  SCOPED_TRACE(world.trace());
-  for (Rounds rounds; rounds.more();) {
+  random_cases(Compared::with_reference, [](GpuWorld& world) {
     const Scene scene = any_scene(world);
     SCOPED_TRACE(scene.describe());
     const Bytes actual = world.on_gpu(scene.image, scene.append(0, scene.rows));
@@ -204,15 +200,13 @@ TEST(CudaRotateAppend, AgreesWithTheReferenceAndTouchesOnlyItsEntries) {
       if (reference[i] != before[i]) continue;
       ASSERT_NEAR(keys[i], before[i], 1e-2 * std::abs(before[i]));
     }
-  }
+  });
 }
 
 TEST(CudaRotateAppend, BitsDoNotDependOnTheCut) {
-  GpuWorld world;
-  SCOPED_TRACE(world.trace());
-  for (Rounds rounds; rounds.more();) {
+  random_cases(Compared::with_itself, [](GpuWorld& world) {
     Scene scene = any_scene(world);
-    if (scene.rows < 2) continue;
+    if (scene.rows < 2) return;
     SCOPED_TRACE(scene.describe());
     const int cut = world.between(1, scene.rows - 1);
     const Bytes whole = world.on_gpu(scene.image, scene.append(0, scene.rows));
@@ -221,7 +215,7 @@ TEST(CudaRotateAppend, BitsDoNotDependOnTheCut) {
       scene.append(cut, scene.rows - cut)(p, base, s);
     });
     EXPECT_TRUE(whole == pieces) << "cut at " << cut;
-  }
+  });
 }
 
 TEST(CudaAttend, APositionBeyondTheTableGivesNanAndNoWildAccess) {

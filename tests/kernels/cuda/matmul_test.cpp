@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products against the reference, and what their bits may depend on (DESIGN §3).
+#include <cmath>
 #include <limits>
 #include <numeric>
 
-#include "kernels/cuda/gpu_world.h"
+#include "kernels/cuda/random_cases.h"
 
 namespace reprise::testing {
 namespace {
@@ -69,28 +70,29 @@ void expect_agreement(GpuWorld& world, const Product& product) {
   const auto count = static_cast<std::size_t>(product.rows * product.outputs);
   const Bytes actual = world.on_gpu(product.image, product.run(0, product.rows));
   const Bytes expected = world.on_host(product.image, product.dtype, product.run(0, product.rows));
+  // The terms are about 1 in size.
+  const double least = std::sqrt(static_cast<double>(count) * static_cast<double>(product.cols));
   EXPECT_LT(relative_error(floats(actual, product.out_at, DType::f32, count),
-                           floats(expected, product.out_at, DType::f32, count)),
+                           floats(expected, product.out_at, DType::f32, count), least),
             product.dtype == DType::f32 ? 3e-6 : 2e-5);
 }
 
 /// A size that is odd, a multiple of 8 or a multiple of 16, at most `most`.
 int any_size(GpuWorld& world, int most) {
   const int unit = std::array{1, 1, 8, 16}[static_cast<std::size_t>(world.between(0, 3))];
-  return std::max(1, world.between(1, std::max(1, most / unit)) * unit);
+  return most < unit ? world.size(most) : world.size(most / unit) * unit;
 }
 
 TEST(CudaMatmul, AgreesWithTheReferenceForAnyShape) {
-  GpuWorld world;
-  SCOPED_TRACE(world.trace());
-  for (Rounds rounds; rounds.more();) {
+  random_cases(Compared::with_reference, [](GpuWorld& world) {
     const int rows = world.rows();
-    const int cols = any_size(world, world.between(0, 4) == 0 ? 3000 : 300);
-    const int outputs = any_size(world, std::clamp(1'000'000 / (rows * cols), 1, 200));
+    const int budget = world.budget();
+    const int cols = any_size(world, std::clamp(budget / (rows * 8), 16, 3000));
+    const int outputs = any_size(world, std::clamp(budget / (rows * cols), 1, 400));
     const Product product(world, world.float_type(), rows, outputs, cols);
     SCOPED_TRACE(product.describe());
     expect_agreement(world, product);
-  }
+  });
 }
 
 TEST(CudaMatmul, AgreesWithTheReferenceForAModelsShapes) {
@@ -108,9 +110,7 @@ TEST(CudaMatmul, AgreesWithTheReferenceForAModelsShapes) {
 
 // E3: buckets 1 to 64 agree bitwise, and neighbours full of NaNs change nothing.
 TEST(CudaMatmul, BitsOfARowAreTheSameForOneToSixtyFourRows) {
-  GpuWorld world;
-  SCOPED_TRACE(world.trace());
-  for (Rounds rounds; rounds.more();) {
+  random_cases(Compared::with_itself, [](GpuWorld& world) {
     const int rows = world.between(1, 64);
     Product product(world, world.float_type(), rows, any_size(world, 300), any_size(world, 3000));
     SCOPED_TRACE(product.describe());
@@ -131,14 +131,12 @@ TEST(CudaMatmul, BitsOfARowAreTheSameForOneToSixtyFourRows) {
     }
     const Bytes among_nans = world.on_gpu(product.image, product.run(0, rows));
     ASSERT_TRUE(same_bytes(all, at, among_nans, at, bytes)) << "beside rows of NaN";
-  }
+  });
 }
 
 // E2 above 64 rows: which place a row has changes nothing.
 TEST(CudaMatmul, BitsOfARowDoNotDependOnItsPlace) {
-  GpuWorld world;
-  SCOPED_TRACE(world.trace());
-  for (Rounds rounds; rounds.more();) {
+  random_cases(Compared::with_itself, [](GpuWorld& world) {
     const int rows = world.between(65, 520);
     Product product(world, world.float_type(), rows, any_size(world, 400), any_size(world, 2000));
     product.accumulate = false;
@@ -159,6 +157,25 @@ TEST(CudaMatmul, BitsOfARowDoNotDependOnItsPlace) {
                              product.out_at + moved(row) * bytes, bytes))
           << "row " << row;
     }
+  });
+}
+
+TEST(CudaMatmul, CountsTheProductsThatCublasLtDoesNotTake) {
+  GpuWorld world;
+  std::vector<std::string> notes;
+  world.cuda().set_on_note([&](std::string_view line) { notes.emplace_back(line); });
+  const Product product(world, DType::bf16, 100, 8,
+                        9);                         // rows of 18 bytes: the second is unaligned
+  world.on_gpu(product.image, product.run(1, 40));  // too few rows to be cuBLASLt's
+  EXPECT_TRUE(world.cuda().kernel_fallbacks().empty());
+  for (int i = 0; i < 2; ++i) world.on_gpu(product.image, product.run(1, 80));
+  const std::vector<KernelFallback> fallbacks = world.cuda().kernel_fallbacks();
+  ASSERT_EQ(fallbacks.size(), 1u);
+  EXPECT_EQ(fallbacks[0].reason, "matmul_unaligned");
+  EXPECT_EQ(fallbacks[0].calls, 2u);
+  ASSERT_EQ(notes.size(), 1u);
+  for (const char* part : {"80 rows", "[8, 9]", "bf16", "not aligned", "matmul_unaligned"}) {
+    EXPECT_NE(notes[0].find(part), std::string::npos) << part << " in " << notes[0];
   }
 }
 

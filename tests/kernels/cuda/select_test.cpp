@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cuda/gpu_world.h"
+#include "kernels/cuda/random_cases.h"
 #include "kernels/sampling.h"
 
 namespace reprise::testing {
@@ -73,10 +73,9 @@ struct Rows {
 };
 
 TEST(CudaSelect, AgreesWithTheReference) {
-  GpuWorld world;
-  SCOPED_TRACE(world.trace());
-  for (Rounds rounds; rounds.more();) {
-    const Rows rows(world, world.between(1, 40), world.between(1, 3000));
+  random_cases(Compared::with_reference, [](GpuWorld& world) {
+    const int vocabulary = world.size(3000);
+    const Rows rows(world, std::min(world.rows(), 1 + 6000 / vocabulary), vocabulary);
     const auto [gpu, host] = rows.choose(world);
     for (std::size_t row = 0; row < gpu.size(); ++row) {
       if (gpu[row] == host[row]) continue;
@@ -86,7 +85,7 @@ TEST(CudaSelect, AgreesWithTheReference) {
       const double best = rows.score(row, host[row]);
       ASSERT_NEAR(rows.score(row, gpu[row]), best, 1e-5 * std::max(1.0, std::abs(best)));
     }
-  }
+  });
 }
 
 TEST(CudaSelect, GreedyTakesTheLowestOfEqualsAndNeverANan) {

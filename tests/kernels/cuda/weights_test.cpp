@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights on the device: the bits of a checkpoint, and the bits of random models.
 #include "core/random_weights.h"
-#include "kernels/cuda/gpu_world.h"
+#include "kernels/cuda/random_cases.h"
 
 namespace reprise::testing {
 namespace {
@@ -27,9 +27,7 @@ Bytes host_bytes(const Weight& weight) {
 }
 
 TEST(CudaWeights, AreTheCheckpointsBytesStackedByRows) {
-  GpuWorld world;
-  SCOPED_TRACE(world.trace());
-  for (Rounds rounds; rounds.more();) {
+  random_cases(Compared::with_reference, [](GpuWorld& world) {
     const WeightUse use = world.between(0, 1) == 0 ? WeightUse::vector : WeightUse::matrix;
     const bool mixed = world.between(0, 3) == 0;
     const DType dtype = world.float_type();
@@ -46,7 +44,7 @@ TEST(CudaWeights, AreTheCheckpointsBytesStackedByRows) {
     EXPECT_EQ(actual.rows, expected.rows);
     EXPECT_EQ(actual.cols, expected.cols);
     ASSERT_TRUE(download(world, actual) == host_bytes(expected));
-  }
+  });
 }
 
 TEST(CudaWeights, LargerThanTheStagingPiecesArriveWhole) {
@@ -62,14 +60,13 @@ TEST(CudaWeights, LargerThanTheStagingPiecesArriveWhole) {
 }
 
 TEST(CudaWeights, RandomOnesHaveTheHostsBits) {
-  GpuWorld world;
-  SCOPED_TRACE(world.trace());
-  for (Rounds rounds; rounds.more();) {
+  random_cases(Compared::with_reference, [](GpuWorld& world) {
     const WeightUse use = world.between(0, 3) == 0 ? WeightUse::vector : WeightUse::matrix;
-    const std::int64_t cols = use == WeightUse::vector ? 1 : world.between(2, 200);
+    const std::int64_t cols = use == WeightUse::vector ? 1 : world.between(2, 2 + world.size(200));
     std::vector<RandomPart> parts;
     for (int i = world.between(1, 3); i > 0; --i) {
-      parts.push_back({"part " + std::to_string(world.between(0, 1000)), world.between(2, 300)});
+      parts.push_back({"part " + std::to_string(world.between(0, 1000)),
+                       world.between(2, 2 + world.size(300))});
     }
     const DType dtype = world.float_type();
     const std::uint64_t seed = world.random()();
@@ -81,7 +78,7 @@ TEST(CudaWeights, RandomOnesHaveTheHostsBits) {
     EXPECT_EQ(actual.rows, expected.rows);
     EXPECT_EQ(actual.cols, expected.cols);
     ASSERT_TRUE(download(world, actual) == host_bytes(expected)) << to_string(dtype);
-  }
+  });
 }
 
 TEST(CudaWeights, ATensorOfIntegersIsRefusedByName) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/support/world.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -48,10 +49,27 @@ int World::between(int low, int high) {
   return std::uniform_int_distribution<int>(low, high)(random_);
 }
 
+void World::reseed(std::uint64_t seed) {
+  seed_ = seed;
+  random_.seed(seed);
+}
+
 std::vector<float> World::normal(std::size_t count, float deviation) {
-  std::normal_distribution<float> draw(0, deviation);
+  // The sum of four 16-bit numbers, made of one step of the splitmix64 generator.
+  constexpr float kMean = 2.0f * 65535;
+  constexpr float kDeviation = 37837.2f;  // 2^16 / sqrt(3)
+  const float scale = deviation / kDeviation;
+  std::uint64_t state = random_();
   std::vector<float> values(count);
-  for (float& value : values) value = draw(random_);
+  for (float& value : values) {
+    std::uint64_t x = state += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    x ^= x >> 31;
+    const std::uint64_t pairs = (x & 0x0000ffff0000ffffu) + (x >> 16 & 0x0000ffff0000ffffu);
+    const auto sum = static_cast<std::int32_t>((pairs & 0xffffffffu) + (pairs >> 32));
+    value = (static_cast<float>(sum) - kMean) * scale;
+  }
   return values;
 }
 
@@ -87,14 +105,15 @@ Weight World::vector(std::int64_t length, float deviation) {
   return reference_->load({&values, 1}, WeightUse::vector, stream_);
 }
 
-double relative_error(std::span<const float> a, std::span<const float> b) {
+double relative_error(std::span<const float> a, std::span<const float> b, double least) {
   double difference = 0;
   double norm = 0;
   for (std::size_t i = 0; i < b.size(); ++i) {
     difference += (double{a[i]} - b[i]) * (double{a[i]} - b[i]);
     norm += double{b[i]} * b[i];
   }
-  const double error = std::sqrt(difference) / (norm > 0 ? std::sqrt(norm) : 1);
+  const double size = std::max(least, std::sqrt(norm));
+  const double error = std::sqrt(difference) / (size > 0 ? size : 1);
   return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
 }
 

@@ -50,7 +50,10 @@ class World {
   /// Random numbers of a fresh seed; `trace()` belongs into a SCOPED_TRACE.
   std::mt19937_64& random() noexcept { return random_; }
   std::string trace() const { return "seed " + std::to_string(seed_); }
+  /// What is drawn from here on follows from `seed` alone.
+  void reseed(std::uint64_t seed);
   int between(int low, int high);
+  /// Nearly so: none beyond 3.5 deviations. The tests draw more numbers than they do anything else.
   std::vector<float> normal(std::size_t count, float deviation = 1);
   DType float_type();
 
@@ -79,8 +82,9 @@ class World {
   std::unique_ptr<Primitives> reference_;
 };
 
-/// ‖a − b‖ / ‖b‖; infinite where a holds poison or a NaN.
-double relative_error(std::span<const float> a, std::span<const float> b);
+/// ‖a − b‖ / ‖b‖; infinite where a holds poison or a NaN. `least` stands in for a smaller ‖b‖: what
+/// a sum that happens to cancel is made of has the rounding errors of its terms.
+double relative_error(std::span<const float> a, std::span<const float> b, double least = 0);
 /// True where all bits agree.
 bool same_bits(std::span<const float> a, std::span<const float> b);
 

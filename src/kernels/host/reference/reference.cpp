@@ -34,7 +34,7 @@ class ReferencePrimitives final : public Primitives {
                   [args, weight = view_of(args.weight)] { reference::rms_norm(args, weight); });
   }
   void matmul(const MatmulArgs& args, Stream& stream) override {
-    host::enqueue(stream, args.label,
+    host::enqueue(stream, "matmul",
                   [args, weight = view_of(args.weight), bias = view_of(args.bias)] {
                     reference::matmul(args, weight, bias);
                   });
@@ -55,6 +55,9 @@ class ReferencePrimitives final : public Primitives {
               Stream& stream) override {
     host::enqueue(stream, "select",
                   [descriptor, args, rows] { reference::select(descriptor, args, rows); });
+  }
+  void count_up(std::uint32_t* counter, Stream& stream) override {
+    host::enqueue(stream, "count_up", [counter] { ++*counter; });
   }
   void read_all(const void* data, std::size_t bytes, std::uint32_t* sink, Stream& stream) override {
     host::enqueue(stream, "read_all",

@@ -219,7 +219,7 @@ class SimdPrimitives final : public Primitives {
                                 .out = static_cast<float*>(args.out),
                                 .accumulate = args.accumulate,
                                 .rows = args.rows};
-    host::enqueue(stream, args.label, [device = device_, kernels = kernels_, task] {
+    host::enqueue(stream, "matmul", [device = device_, kernels = kernels_, task] {
       const WeightView& weight = task.weight;
       const std::size_t least = std::max<std::size_t>(8, grain(weight.cols * task.rows));
       host::parallel_for(*device, static_cast<std::size_t>(weight.rows), least,
@@ -278,6 +278,9 @@ class SimdPrimitives final : public Primitives {
     host::enqueue(stream, "select", [device = device_, kernels = kernels_, descriptor, args, rows] {
       reprise::select(*device, *kernels, descriptor, args, rows);
     });
+  }
+  void count_up(std::uint32_t* counter, Stream& stream) override {
+    host::enqueue(stream, "count_up", [counter] { ++*counter; });
   }
   void read_all(const void* data, std::size_t bytes, std::uint32_t* sink, Stream& stream) override {
     simd::enqueue_read_all(*device_, data, bytes, sink, stream);

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# embed_files(VAR header namespace file...): files of text as constants of the program. VAR becomes a generated .cpp
+# that defines what `header` declares: for page/graph.css the std::string_view kGraphCss in `namespace`.
+function(embed_files out header namespace)
+  set(body "// Generated from the files of the pages. Do not edit.\n#include \"${header}\"\n\nnamespace ${namespace} {\n")
+  foreach(file ${ARGN})
+    # Configures again, and so generates again, when the file changes.
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} text)
+    get_filename_component(name ${file} NAME)
+    string(REGEX MATCHALL "[a-z0-9]+" words ${name})
+    set(constant k)
+    foreach(word ${words})
+      string(SUBSTRING ${word} 0 1 first)
+      string(SUBSTRING ${word} 1 -1 rest)
+      string(TOUPPER ${first} first)
+      string(APPEND constant ${first}${rest})
+    endforeach()
+    string(APPEND body "const std::string_view ${constant} = R\"embedded(${text})embedded\";\n")
+  endforeach()
+  string(APPEND body "}  // namespace ${namespace}\n")
+  get_filename_component(name ${header} NAME_WE)
+  set(generated ${CMAKE_BINARY_DIR}/generated/${name}.cpp)
+  file(CONFIGURE OUTPUT ${generated} CONTENT "${body}" @ONLY)
+  set(${out} ${generated} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures and pages of graphs: well-formed, complete, and deaf to what labels say.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <reprise/error.h>
+#include <reprise/graph_picture.h>
+
+#include "diag/markup.h"
+#include "diag/support/fake_graph.h"
+#include "diag/support/markup_reader.h"
+
+namespace reprise {
+namespace {
+
+using ::testing::Contains;
+using testing::Element;
+using testing::fake_graph;
+using testing::fake_node;
+using testing::fake_step;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::read_dot;
+using testing::read_markup;
+
+std::vector<std::string> texts(const std::vector<Element>& elements, std::string_view name) {
+  std::vector<std::string> found;
+  for (const Element& element : elements) {
+    if (element.name == name) found.push_back(element.text);
+  }
+  return found;
+}
+
+nlohmann::json page_data(const std::vector<Element>& elements) {
+  for (const Element& element : elements) {
+    const auto id = element.attributes.find("id");
+    if (id != element.attributes.end() && id->second == "data") {
+      return nlohmann::json::parse(element.text);
+    }
+  }
+  return {};
+}
+
+/// Nodes whose labels, functions and dependencies are as hostile as a recording could make them.
+std::vector<NodeInfo> hostile_step() {
+  std::vector<NodeInfo> nodes;
+  for (const std::string& label : testing::hostile_labels()) {
+    nodes.push_back(fake_node(label));
+    nodes.back().function = label;
+    nodes.push_back(fake_node("scope / " + label));
+    if (nodes.size() > 2) {
+      nodes.back().dependencies.push_back(static_cast<std::uint32_t>(nodes.size() - 3));
+    }
+  }
+  return nodes;
+}
+
+GraphCaption hostile_caption() {
+  const auto labels = testing::hostile_labels();
+  GraphCaption caption;
+  for (const std::string& label : labels) {
+    caption.title += label;
+    caption.facts.emplace_back(label, label);
+  }
+  return caption;
+}
+
+TEST(GraphDot, HoldsNodesEdgesAndAClusterPerSection) {
+  const Graph graph = fake_graph(fake_step(3));
+  const auto dot = read_dot(graph_dot(graph, {.title = "a \"step\""}));
+  EXPECT_EQ(dot.nodes.size(), graph.node_count());
+  EXPECT_THAT(dot.clusters,
+              ::testing::ElementsAre("inputs", "embed", "layer 0", "layer 1", "layer 2", "head"));
+  EXPECT_THAT(dot.edges, Contains(std::pair<std::string, std::string>("n2", "n3")));
+  EXPECT_EQ(dot.edges.size(), 2u + 3 * 10u + 3u);
+  EXPECT_THAT(dot.nodes.at("n4").at("label"), HasSubstr("qkv / product\n"));
+  EXPECT_THAT(dot.nodes.at("n4").at("label"), HasSubstr("132 × 256\n150.0 KiB shared, 168 reg"));
+}
+
+TEST(GraphDot, HostileLabelsAreText) {
+  const Graph graph = fake_graph(hostile_step());
+  const auto dot = read_dot(graph_dot(graph, hostile_caption()));
+  EXPECT_EQ(dot.nodes.size(), graph.node_count());
+  const auto labels = testing::hostile_labels();
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i].find(" / ") != std::string::npos) continue;
+    EXPECT_EQ(dot.nodes.at("n" + std::to_string(2 * i)).at("label"), plain_text(labels[i]));
+  }
+}
+
+TEST(GraphSvg, ShowsEveryNodeOfASmallGraph) {
+  const auto shown = texts(read_markup(graph_svg(fake_graph(fake_step(2))), false), "text");
+  EXPECT_THAT(shown, Contains("layer 1"));
+  EXPECT_EQ(std::count(shown.begin(), shown.end(), "attend"), 2);
+  EXPECT_THAT(shown, Contains("132 × 256"));
+  EXPECT_THAT(shown, Contains("150.0 KiB shared, 168 registers"));
+  EXPECT_THAT(shown, Contains("4.0 KiB"));
+  EXPECT_THAT(shown, Not(Contains("time")));
+}
+
+TEST(GraphSvg, FoldsEqualLayersOfALargeOne) {
+  const auto shown = texts(read_markup(graph_svg(fake_graph(fake_step(32))), false), "text");
+  EXPECT_THAT(shown, Contains("layers 1–31"));
+  EXPECT_THAT(shown, Contains("same as layer 0"));
+  EXPECT_THAT(shown, Contains("279 kernel nodes"));
+  EXPECT_EQ(std::count(shown.begin(), shown.end(), "attend"), 1);
+}
+
+TEST(GraphSvg, ShowsTimesWhereMeasured) {
+  GraphCaption caption;
+  caption.node_microseconds.assign(24, 1.25);
+  caption.node_microseconds[5] = std::nan("");
+  caption.node_microseconds[6] = -1;
+  const auto shown =
+      texts(read_markup(graph_svg(fake_graph(fake_step(2)), caption), false), "text");
+  EXPECT_THAT(shown, Contains("time"));
+  EXPECT_EQ(std::count(shown.begin(), shown.end(), "1.2 µs"), 22);
+}
+
+TEST(GraphSvg, HostileLabelsAreText) {
+  const auto elements =
+      read_markup(graph_svg(fake_graph(hostile_step()), hostile_caption()), false);
+  for (const Element& element : elements) {
+    EXPECT_THAT((std::vector<std::string>{"svg", "title", "desc", "style", "defs", "pattern",
+                                          "rect", "text", "path"}),
+                Contains(element.name));
+    for (const auto& [name, value] : element.attributes) {
+      EXPECT_FALSE(name.starts_with("on")) << name;
+      EXPECT_THAT(value, Not(HasSubstr("javascript:")));
+    }
+  }
+  EXPECT_THAT(texts(elements, "text"), Contains("<script>alert(1)</script>"));
+}
+
+TEST(GraphSvg, RefersToNothingOutside) {
+  const std::string svg = graph_svg(fake_graph(fake_step(4)));
+  EXPECT_EQ(svg.find("http"), svg.find("http://www.w3.org/2000/svg"));
+  EXPECT_EQ(svg.rfind("http"), svg.find("http"));
+  EXPECT_THAT(svg, Not(HasSubstr("@import")));
+}
+
+TEST(GraphHtml, HoldsTheGraphAsData) {
+  const Graph graph = fake_graph(fake_step(4));
+  GraphCaption caption{.title = "step", .facts = {{"device", "none"}}, .node_microseconds = {}};
+  caption.node_microseconds.assign(graph.node_count(), -1);
+  caption.node_microseconds[7] = 3.5;
+  const auto data = page_data(read_markup(graph_html(graph, caption), true));
+  ASSERT_EQ(data["nodes"].size(), graph.node_count());
+  EXPECT_EQ(data["nodes"][4]["launch"]["grid"], nlohmann::json::array({132, 1, 1}));
+  EXPECT_EQ(data["nodes"][4]["launch"]["registers"], 168);
+  EXPECT_FALSE(data["nodes"][0].contains("launch"));
+  EXPECT_EQ(data["nodes"][7]["microseconds"], 3.5);
+  EXPECT_FALSE(data["nodes"][6].contains("microseconds"));
+  EXPECT_EQ(data["sections"][3]["label"], "layer 0");
+  EXPECT_TRUE(data["sections"][3]["same_as"].is_null());
+  EXPECT_EQ(data["sections"][5]["same_as"], 3);
+  EXPECT_EQ(data["runs"][4]["label"], "layers 1–3");
+  EXPECT_EQ(data["runs"][4]["count"], 3);
+}
+
+TEST(GraphHtml, AllowsItselfNoNetwork) {
+  const auto elements = read_markup(graph_html(fake_graph(fake_step(1))), true);
+  std::string policy;
+  for (const Element& element : elements) {
+    for (const auto& [name, value] : element.attributes) {
+      EXPECT_FALSE(name.starts_with("on")) << name;
+      EXPECT_TRUE(name != "src" && name != "href" && name != "style") << name;
+      if (value == "Content-Security-Policy") policy = element.attributes.at("content");
+    }
+  }
+  EXPECT_THAT(policy, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(policy, Not(HasSubstr("http")));
+}
+
+TEST(GraphHtml, HostileLabelsAreData) {
+  const std::vector<NodeInfo> nodes = hostile_step();
+  const auto elements = read_markup(graph_html(fake_graph(nodes), hostile_caption()), true);
+  EXPECT_EQ(texts(elements, "script").size(), 2u);
+  EXPECT_EQ(texts(elements, "img").size(), 0u);
+  EXPECT_EQ(texts(elements, "b").size(), 0u);
+  const auto data = page_data(elements);
+  ASSERT_EQ(data["nodes"].size(), nodes.size());
+  EXPECT_EQ(data["nodes"][2]["label"], nodes[2].label);
+}
+
+TEST(GraphHtml, APoolsPageShowsSizesAndMemory) {
+  Step step;
+  step.name = "double";
+  step.bindings = {{.name = "out", .kind = BindingKind::output, .dtype = DType::f32, .row = {}}};
+  step.run = [](StepContext& context) {
+    const TensorView out = context.tensor("out");
+    context.stream().fill({out.data, out.bytes(), out.space}, 0);
+  };
+  GraphPoolOptions options;
+  options.sizes = {1, 4};
+  GraphPool pool(host::open({.threads = 1}), step, options);
+  pool.record();
+  const auto elements = read_markup(graph_html(pool, 4), true);
+  EXPECT_THAT(texts(elements, "td"), Contains("recorded"));
+  EXPECT_EQ(texts(elements, "figure").size(), 1u);
+  EXPECT_THAT(texts(elements, "text"), Contains("fragmentation"));
+  EXPECT_THAT(texts(elements, "dd"), Contains("4"));
+  EXPECT_EQ(page_data(elements)["nodes"].size(), 1u);
+  EXPECT_THROW(graph_html(pool, 2), UsageError);
+}
+
+TEST(GraphPicture, TimesForAnotherNumberOfNodesAreRefused) {
+  const Graph graph = fake_graph(fake_step(1));
+  GraphCaption caption;
+  caption.node_microseconds = {1, 2};
+  EXPECT_THROW(graph_dot(graph, caption), UsageError);
+  EXPECT_THROW(graph_svg(graph, caption), UsageError);
+  EXPECT_THROW(graph_html(graph, caption), UsageError);
+}
+
+TEST(GraphPicture, OneNodeIsAPictureToo) {
+  const Graph graph = fake_graph({fake_node("")});
+  EXPECT_EQ(read_dot(graph_dot(graph)).nodes.size(), 1u);
+  EXPECT_FALSE(read_markup(graph_svg(graph), false).empty());
+  EXPECT_EQ(page_data(read_markup(graph_html(graph), true))["nodes"].size(), 1u);
+}
+
+TEST(GraphPicture, TwoThousandNodesOfAnyShapeTakeNoTime) {
+  std::vector<NodeInfo> different;  // sections that all differ, each waiting for many
+  std::vector<NodeInfo> wide;       // one node after all the others
+  for (std::uint32_t i = 0; i < 2000; ++i) {
+    different.push_back(fake_node("layer " + std::to_string(i) + " / x"));
+    for (std::uint32_t j = 1; j < 8 && j <= i; ++j) different.back().dependencies.push_back(i - j);
+    different.back().bytes = i;
+    wide.push_back(fake_node("wide"));
+  }
+  for (std::uint32_t i = 0; i < 1999; ++i) wide.back().dependencies.push_back(i);
+  for (const auto& nodes : {different, wide, fake_step(222)}) {
+    const Graph graph = fake_graph(nodes);
+    const auto start = std::chrono::steady_clock::now();
+    const std::string dot = graph_dot(graph);
+    const std::string svg = graph_svg(graph);
+    const std::string html = graph_html(graph);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    EXPECT_LT(took.count(), 10) << "seconds; a tenth of one is usual";
+    EXPECT_EQ(read_dot(dot).nodes.size(), nodes.size());
+    EXPECT_FALSE(read_markup(svg, false).empty());
+    EXPECT_EQ(page_data(read_markup(html, true))["nodes"].size(), nodes.size());
+  }
+}
+
+}  // namespace
+}  // namespace reprise

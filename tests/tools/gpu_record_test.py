@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from fixture import TreeTest
+
+import gpu_record
+import gpu_test
+
+PASSED = '<testcase name="a" classname="S" status="run" result="completed"/>'
+FAILED = '<testcase name="b" classname="S" status="run" result="completed"><failure message="no"/></testcase>'
+SKIPPED = '<testcase name="c" classname="S" status="run" result="skipped"><skipped message="x.cpp:1&#x0A;no file"/></testcase>'
+SANITIZED = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
+COMPARED = "12 random-shape comparisons in 1.0 s over 2 threads (2 s of threads), 0 misses; besides, 3\n"
+
+
+def account(*cases, failures=0):
+    return f'<testsuites failures="{failures}" errors="0"><testsuite>{"".join(cases)}</testsuite></testsuites>'
+
+
+class Sections(TreeTest):
+    def run_of(self, cases=(PASSED,), status=0, output="text\n", failures=0, xml=None, **more):
+        self.write("report.xml", account(*cases, failures=failures) if xml is None else xml)
+        return gpu_record.Run("run", status, 1.0, output, os.path.join(self.root, "report.xml"), **more)
+
+    def closing(self, *runs):
+        section = gpu_record.Section("name", list(runs))
+        text = "\n".join(section.closing())
+        self.assertEqual(section.passed, "FAILED" not in text)
+        if not section.passed:
+            self.assertNotIn("tests passed", section.text())
+            self.assertNotIn("ERROR SUMMARY: 0 errors", text)
+        return text
+
+    def test_passed_tests_close_as_ctest_does(self):
+        self.assertEqual(self.closing(self.run_of((PASSED, PASSED))), "100% tests passed, 0 tests failed out of 2")
+
+    def test_skipped_tests_are_listed_with_their_reason_and_not_counted(self):
+        section = gpu_record.Section("name", [self.run_of((PASSED, SKIPPED))])
+        self.assertIn("skipped: S.c: no file\n100% tests passed, 0 tests failed out of 1\n", section.text())
+
+    def test_one_failure_fails_the_section_whatever_the_status(self):
+        self.assertIn("run: S.b failed", self.closing(self.run_of((PASSED, FAILED), failures=1)))
+        self.assertIn("run: 1 outside any test failed", self.closing(self.run_of((PASSED,), failures=1)))
+
+    def test_no_test_at_all_is_no_success(self):
+        self.assertIn("no test ran", self.closing(self.run_of(())))
+        self.assertIn("no test ran", self.closing(self.run_of((SKIPPED,))))
+        self.assertIn("nothing was run", self.closing())
+
+    def test_a_crash_is_told(self):
+        self.assertIn("ended by signal 11", self.closing(self.run_of(status=-11)))
+        self.assertIn("exit status 3", self.closing(self.run_of(status=3)))
+
+    def test_a_missing_or_broken_account_is_a_failure(self):
+        whole = self.run_of()
+        lost = gpu_record.Run("lost", 0, 1.0, "", os.path.join(self.root, "none.xml"))
+        self.assertIn("lost: left no account", self.closing(whole, lost))
+        self.assertIn("left no account", self.closing(self.run_of(xml="<testsuites><tests")))
+
+    def test_a_run_stopped_at_its_limit_fails(self):
+        self.assertIn("stopped after 1 s", self.closing(self.run_of(timed_out=True, status=-9)))
+
+    def test_the_sanitizer_must_have_summed_up_without_errors(self):
+        good = self.run_of(output=SANITIZED, sanitized=True)
+        self.assertTrue(self.closing(good).endswith("1 runs, of each: ERROR SUMMARY: 0 errors"))
+        self.assertIn("no summary", self.closing(good, self.run_of(sanitized=True)))
+        bad = self.run_of(output=SANITIZED.replace("0 errors", "2 errors"), sanitized=True)
+        self.assertIn("run: ERROR SUMMARY: 2 errors", self.closing(good, bad))
+
+    def test_random_cases_must_have_been_compared_without_a_miss(self):
+        good = self.run_of(output=COMPARED, random_cases=True)
+        text = self.closing(good, good)
+        self.assertTrue(text.startswith("24 random-shape comparisons in 1.0 s over 2 processes, 0 misses ("), text)
+        self.assertTrue(text.endswith("100% tests passed, 0 tests failed out of 2"), text)
+        for output in ("", COMPARED.replace("12 r", "0 r"), COMPARED.replace(", 0 m", ", 1 m")):
+            self.assertIn("comparisons", self.closing(self.run_of(output=output, random_cases=True)))
+
+    def test_a_program_without_tests_must_print(self):
+        self.assertIn("printed nothing", self.closing(gpu_record.Run("run", 0, 1.0, " \n")))
+
+    def test_the_last_line_names_the_bad_sections(self):
+        good = gpu_record.Section("good", [self.run_of()])
+        bad = gpu_record.Section("bad", [], ["it is not in the package"])
+        self.assertTrue(gpu_record.table([good, bad], 3).endswith("FAILED: bad\n"))
+        self.assertIn("all 1 sections", gpu_record.table([good], 3))
+
+
+class Processes(unittest.TestCase):
+    def test_a_hanging_job_is_stopped_and_leaves_the_others(self):
+        jobs = [
+            gpu_test.Job("a", "hangs", ["bash", "-c", "echo before; sleep 60"], 0.3, gtest=False),
+            gpu_test.Job("a", "ends", ["echo", "done"], 30, gtest=False),
+        ]
+        done = []
+        with tempfile.TemporaryDirectory() as folder:
+            gpu_test.run_phase(jobs, 2, folder, done)
+        runs = {run.name: run for _, run in done}
+        self.assertTrue(runs["hangs"].timed_out)
+        self.assertEqual(runs["hangs"].output, "before\n")
+        self.assertEqual((runs["ends"].timed_out, runs["ends"].output), (False, "done\n"))
+
+
+FAKE_TESTS = f"""#!/usr/bin/env python3
+import sys
+report = next(a for a in sys.argv if a.startswith("--gtest_output=xml:"))[19:]
+if "MODE" == "crash": sys.exit(134)
+open(report, "w").write('''{account(PASSED)}''')
+print("{COMPARED.strip()}")
+"""
+
+
+class WholeRun(TreeTest):
+    PROGRAMS = ("contract", "test_device", "test_cli", "test_engine", "test_kernels", "test_other")
+
+    def program(self, path, text):
+        self.write(path, text)
+        full = os.path.join(self.root, path)
+        os.chmod(full, os.stat(full).st_mode | stat.S_IXUSR)
+
+    def setUp(self):
+        super().setUp()
+        self.program("bin/nvidia-smi", "#!/bin/sh\necho 'Maker G1, 1.2'\n")
+        self.program("bin/compute-sanitizer", f"#!/bin/bash\necho '{SANITIZED}'\n" 'while [[ $1 == -* ]]; do\n'
+                     '  case $1 in --tool | --error-exitcode | --report-api-errors) shift ;; esac\n  shift\ndone\nexec "$@"\n')
+        self.program("package/reprise", "#!/bin/sh\necho '[1, 2]'\n")
+        self.write("package/commit", "abc (modified)\n")
+        for name in self.PROGRAMS:
+            self.program(f"package/{name}_cuda", FAKE_TESTS)
+
+    def run_all(self, *more):
+        record = os.path.join(self.root, "record.txt")
+        command = [sys.executable, gpu_test.__file__, "--package", os.path.join(self.root, "package"), "--record", record]
+        env = {**os.environ, "PATH": os.path.join(self.root, "bin") + os.pathsep + os.environ["PATH"]}
+        done = subprocess.run(command + list(more), env=env, capture_output=True, text=True, check=False)
+        with open(record, encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual(done.stdout.replace("\n", ""), text.replace("\n", ""), done.stderr)
+        return done.returncode, text
+
+    def test_the_record_has_every_section_with_its_closing_line(self):
+        code, text = self.run_all("--jobs", "2")
+        self.assertEqual(code, 0, text)
+        self.assertRegex(text, r"\Adevice Maker G1\ndriver 1\.2\ndate \d{4}-.*Z\ncommit abc \(modified\)\n")
+        for name in ("contract", "device", "golden", "stories", "engine", "other", "oracle"):
+            self.assertRegex(text, rf"(?s)== {name}\n((?!\n== ).)*\n100% tests passed, 0 tests failed out of \d+\n\n")
+        self.assertRegex(text, r"(?s)== memcheck\n((?!\n== ).)*ERROR SUMMARY: 0 errors\n\n")
+        self.assertRegex(text.splitlines()[-1], "^all 8 sections are as they must be")
+
+    def test_a_crash_and_a_missing_program_fail_and_leave_the_rest(self):
+        self.program("package/test_device_cuda", FAKE_TESTS.replace("MODE", "crash"))
+        os.remove(os.path.join(self.root, "package/test_engine_cuda"))
+        code, text = self.run_all("--jobs", "2")
+        self.assertEqual(code, 1)
+        self.assertIn("FAILED: test_device_cuda: exit status 134\n", text)
+        self.assertIn("FAILED: test_engine_cuda is not in the package\n", text)
+        self.assertEqual(text.splitlines()[-1], "FAILED: device, engine")
+        self.assertIn("== golden", text)
+
+    def test_some_sections_alone(self):
+        code, text = self.run_all("--sections", "oracle,device")
+        self.assertEqual((code, text.count("\n== ")), (0, 3), text)
+
+
+if __name__ == "__main__":
+    unittest.main()

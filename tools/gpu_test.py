@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the tests of gpu-package/ on this machine's GPU, section by section, and writes docs/gpu-test-GPU.txt.
+
+Sections that leave one another alone run at once. Each run has a limit of time, so that one that hangs leaves the
+others' results. Exit status 0 only where every section is as it must be.
+"""
+
+import argparse
+import dataclasses
+import datetime
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import gpu_record
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SANITIZER_PLACES = ["/usr/local/cuda/bin", "/usr/local/cuda/compute-sanitizer"]
+
+
+@dataclasses.dataclass
+class Job:
+    """A command of one section; `kind` is that of gpu_record.Run."""
+
+    section: str
+    name: str
+    command: list
+    limit: float  # seconds
+    gtest: bool = True
+    sanitized: bool = False
+    random_cases: bool = False
+    env: dict = dataclasses.field(default_factory=dict)
+
+
+def sharded(job, shards):
+    """gtest deals the tests out to as many processes."""
+    if shards <= 1:
+        return [job]
+    names = [f"{job.name}, part {index + 1} of {shards}" for index in range(shards)]
+    return [
+        dataclasses.replace(job, name=name, env={"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(index)})
+        for index, name in enumerate(names)
+    ]
+
+
+def memcheck_jobs(package, sanitizer, golden):
+    """Those that must be alone, and those that need not."""
+    check = [sanitizer, "--tool", "memcheck", "--error-exitcode", "9"]
+    # The contracts provoke errors of CUDA's calls on purpose; what they do to memory counts. Some compare the
+    # device's free memory before and after, which other processes change.
+    quiet = check + ["--report-api-errors", "no"]
+    alone = [Job("memcheck", "memcheck contract_cuda", quiet + [f"{package}/contract_cuda"], 120, sanitized=True)]
+    kernels = check + [f"{package}/test_kernels_cuda", "--seconds=0"]
+    jobs = sharded(Job("memcheck", "memcheck test_kernels_cuda", kernels, 90, sanitized=True), 4)
+    tokens = ["--tokens", "5,17,3,60,9,12,40,7,2,30,11,8,25,31,6,19,4", "--device", "cuda"]
+    generate = [f"{package}/reprise", "generate", golden, *tokens, "--max-tokens", "6", "--print-ids", "--ignore-eos"]
+    jobs.append(Job("memcheck", "memcheck reprise generate", check + generate, 90, gtest=False, sanitized=True))
+    return alone, jobs
+
+
+def all_phases(package, options):
+    """Lists of jobs; one list starts when the one before has ended. And what could not be run, by section."""
+    cores = options.jobs
+
+    def job(section, program, limit, *more, **fields):
+        return Job(section, program, [f"{package}/{program}", *more], limit, **fields)
+
+    beside = [job("device", "test_device_cuda", 60)]
+    beside += sharded(job("golden", "test_cli_cuda", 90, "--gtest_filter=-CudaStories.*"), min(cores, 9))
+    beside.append(job("stories", "test_cli_cuda", 60, "--gtest_filter=CudaStories.*"))
+    beside += sharded(job("engine", "test_engine_cuda", 90), min(cores, 4))
+    known = {"contract_cuda", "test_device_cuda", "test_cli_cuda", "test_engine_cuda", "test_kernels_cuda"}
+    for path in sorted(package.glob("test_*_cuda")):
+        if path.name not in known:
+            beside.append(job(path.name[len("test_") : -len("_cuda")], path.name, 60))
+    examples = sorted(path.name for path in package.glob("example_*_cuda"))
+    beside += [job("examples", name, 60, gtest=False) for name in examples]
+    missing = {} if examples else {"examples": ["the package holds none: is cuda_programs whole?"]}
+    places = os.pathsep.join([os.environ.get("PATH", ""), *SANITIZER_PLACES])
+    sanitizer = shutil.which("compute-sanitizer", path=places)
+    memcheck_alone = []
+    if sanitizer:
+        golden = str(package.parent / "tests/golden/llama-mha-bf16")
+        memcheck_alone, memcheck_beside = memcheck_jobs(package, sanitizer, golden)
+        beside = memcheck_beside + beside
+    else:
+        missing["memcheck"] = ["compute-sanitizer was not found; it comes with NVIDIA's CUDA toolkit"]
+    # Threads of one process share the GPU better than processes, between which it has to switch.
+    seconds, processes = options.oracle_seconds, options.oracle_processes
+    work = [f"--seconds={seconds:g}", f"--threads={max(1, cores // processes)}"]
+    oracle = job("oracle", "test_kernels_cuda", seconds + 30, *work, random_cases=True)
+    oracles = [dataclasses.replace(oracle, name=f"{oracle.name} {index + 1}") for index in range(processes)]
+    return [[job("contract", "contract_cuda", 40)], memcheck_alone, beside, oracles], missing
+
+
+class Process:
+    """A job that runs, in a process group of its own."""
+
+    def __init__(self, job, folder, number):
+        self.job = job
+        self.report = f"{folder}/{number}.xml" if job.gtest else None
+        self.log = open(f"{folder}/{number}.log", "w+b")  # pylint: disable=consider-using-with
+        command = [*job.command, f"--gtest_output=xml:{self.report}", "--gtest_brief=1"] if job.gtest else job.command
+        self.start = time.monotonic()
+        self.process = subprocess.Popen(  # pylint: disable=consider-using-with
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+            cwd=ROOT,
+            env={**os.environ, **job.env},
+            start_new_session=True,
+        )
+
+    def ended(self):
+        """The run, once it is over; its time is up at the job's limit."""
+        seconds = time.monotonic() - self.start
+        late = seconds > self.job.limit
+        if self.process.poll() is None and not late:
+            return None
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)  # children that it left behind, too
+        except ProcessLookupError:
+            pass
+        status = self.process.wait()
+        self.log.seek(0)
+        output = self.log.read().decode(errors="replace")
+        self.log.close()
+        job = self.job
+        return gpu_record.Run(job.name, status, seconds, output, self.report, late, job.sanitized, job.random_cases)
+
+
+def run_phase(jobs, slots, folder, done):
+    """At most `slots` jobs at once; appends (job, run) to `done`."""
+    waiting = list(jobs)
+    running = []
+    while waiting or running:
+        while waiting and len(running) < slots:
+            running.append(Process(waiting.pop(0), folder, f"{time.monotonic_ns()}"))
+        time.sleep(0.02)
+        for process in list(running):
+            run = process.ended()
+            if run is not None:
+                running.remove(process)
+                done.append((process.job, run))
+                print(f"   {run.name} ended after {run.seconds:.1f} s", file=sys.stderr, flush=True)
+
+
+def gpu_facts():
+    """Name and driver of the first GPU; None where there is none."""
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(query, capture_output=True, text=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    lines = done.stdout.strip().splitlines()
+    return [part.strip() for part in lines[0].split(",")] if lines else None
+
+
+def heading(gpu, package):
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    commit = (package / "commit").read_text(encoding="utf-8").strip()
+    return f"device {gpu[0]}\ndriver {gpu[1]}\ndate {now}\ncommit {commit}\n"
+
+
+def write_whole(path, text):
+    """Never half a file."""
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--package", type=pathlib.Path, default=ROOT / "gpu-package")
+    parser.add_argument("--record", type=pathlib.Path, help="where to write (default: docs/gpu-test-GPU.txt)")
+    parser.add_argument("--sections", help="only these, comma-separated; printed, and written only where --record is given")
+    parser.add_argument("--oracle-seconds", type=float, default=60, help="of random comparisons")
+    parser.add_argument("--oracle-processes", type=int, default=1, help="that share the cores for them")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes or threads at once")
+    return parser.parse_args()
+
+
+def run_sections(package, options):
+    phases, missing = all_phases(package, options)
+    wanted = options.sections.split(",") if options.sections else None
+    names = list(dict.fromkeys(job.section for phase in phases for job in phase))
+    names += [name for name in missing if name not in names]
+    done = []
+    with tempfile.TemporaryDirectory() as folder:
+        for phase in phases:
+            jobs = []
+            for job in phase:
+                program = next(part for part in job.command if part.startswith(f"{package}/"))
+                if wanted and job.section not in wanted:
+                    continue
+                if not os.access(program, os.X_OK):
+                    text = f"{os.path.basename(program)} is not in the package"
+                    if text not in missing.setdefault(job.section, []):
+                        missing[job.section].append(text)
+                    continue
+                jobs.append(job)
+            # Most of them wait for the GPU or for CUDA to start; queueing would add their limits up.
+            run_phase(jobs, 2 * options.jobs, folder, done)
+        chosen = [name for name in names if not wanted or name in wanted]
+        chosen.sort(key=lambda name: name == "memcheck")  # last, however early it started
+        runs = {name: [run for job, run in done if job.section == name] for name in chosen}
+        return [gpu_record.Section(name, runs[name], missing.get(name, ())) for name in chosen]
+
+
+def main():
+    options = parse_options()
+    package = options.package.resolve()
+    if not os.access(package / "reprise", os.X_OK):
+        sys.exit(f"error: {package} is not there: make gpu-package builds it, on any machine with nvcc")
+    gpu = gpu_facts()
+    if gpu is None:
+        sys.exit("error: no NVIDIA GPU is visible here (nvidia-smi shows none)")
+    start = time.monotonic()
+    head = heading(gpu, package)
+    print(head, flush=True)
+    sections = run_sections(package, options)
+    texts = [head, *(section.text() for section in sections), gpu_record.table(sections, time.monotonic() - start)]
+    text = "\n".join(texts)
+    print(text[len(head) :], flush=True)
+    record = options.record
+    if record is None and options.sections is None:
+        record = ROOT / "docs" / f"gpu-test-{gpu[0].split()[-1].lower()}.txt"
+    if record:
+        write_whole(record, text)
+    sys.exit(0 if sections and all(section.passed for section in sections) else 1)
+
+
+if __name__ == "__main__":
+    main()
