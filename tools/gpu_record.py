@@ -126,7 +126,7 @@ class Section:
         if any(run.report is not None for run in runs) and not self.tests.passed:
             self.faults.append("no test ran")
         if not may_skip:
-            self.faults += [f"{name} was skipped: {reason}" for name, reason in self.tests.skipped]
+            self.faults += [f"{name} was skipped: {reason} (--allow-skips lets that pass)" for name, reason in self.tests.skipped]
 
     def _add_tests(self, run):
         try:

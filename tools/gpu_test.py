@@ -195,6 +195,7 @@ def parse_options():
     parser.add_argument("--package", type=pathlib.Path, default=ROOT / "gpu-package")
     parser.add_argument("--record", type=pathlib.Path, help="where to write (default: docs/gpu-test-GPU.txt)")
     parser.add_argument("--sections", help="only these, comma-separated; printed, and written only where --record is given")
+    parser.add_argument("--allow-skips", action="store_true", help="a missing checkpoint fails no section; the record tells it")
     parser.add_argument("--oracle-seconds", type=float, default=60, help="of random comparisons")
     parser.add_argument("--oracle-processes", type=int, default=1, help="that share the cores for them")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes or threads at once")
@@ -228,7 +229,8 @@ def run_sections(package, options):
         chosen = [name for name in names if not wanted or name in wanted]
         chosen.sort(key=lambda name: name == "memcheck")  # last, however early it started
         runs = {name: [run for job, run in done if job.section == name] for name in chosen}
-        return [gpu_record.Section(name, runs[name], missing.get(name, ()), name in MAY_SKIP) for name in chosen]
+        may_skip = chosen if options.allow_skips else MAY_SKIP
+        return [gpu_record.Section(name, runs[name], missing.get(name, ()), name in may_skip) for name in chosen]
 
 
 def main():

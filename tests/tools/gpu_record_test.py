@@ -232,6 +232,9 @@ class WholeRun(TreeTest):
         code, text = self.run_all("--jobs", "1", "--sections", "golden,stories")
         self.assertEqual(code, 1)
         self.assertEqual(text.splitlines()[-1], "FAILED: golden, stories")
+        code, text = self.run_all("--jobs", "1", "--sections", "golden,stories", "--allow-skips")
+        self.assertEqual(code, 0)
+        self.assertEqual(text.count("; 1 skipped, named above\n"), 2, text)
 
 
 if __name__ == "__main__":
