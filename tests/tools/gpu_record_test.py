@@ -181,6 +181,7 @@ class WholeRun(TreeTest):
         self.program("bin/compute-sanitizer", f"#!/bin/bash\necho '{SANITIZED}'\n" 'while [[ $1 == -* ]]; do\n'
                      '  case $1 in --tool | --error-exitcode | --report-api-errors) shift ;; esac\n  shift\ndone\nexec "$@"\n')
         self.program("package/reprise", "#!/bin/sh\necho '[1, 2]'\n")
+        self.program("package/example_axpy_cuda", "#!/bin/sh\necho as the plain loop\n")
         self.write("package/commit", "abc (modified)\n")
         for name in self.PROGRAMS:
             self.program(f"package/{name}_cuda", FAKE_TESTS)
@@ -202,7 +203,7 @@ class WholeRun(TreeTest):
         for name in ("contract", "device", "golden", "stories", "engine", "other", "oracle"):
             self.assertRegex(text, rf"(?s)== {name}\n((?!\n== ).)*\n100% tests passed, 0 tests failed out of \d+\n\n")
         self.assertRegex(text, r"(?s)== memcheck\n((?!\n== ).)*ERROR SUMMARY: 0 errors\n\n")
-        self.assertRegex(text.splitlines()[-1], "^all 8 sections are as they must be")
+        self.assertRegex(text.splitlines()[-1], "^all 9 sections are as they must be")
 
     def test_a_crash_and_a_missing_program_fail_and_leave_the_rest(self):
         self.program("package/test_device_cuda", FAKE_TESTS.replace("MODE", "crash"))
@@ -213,6 +214,16 @@ class WholeRun(TreeTest):
         self.assertIn("FAILED: test_engine_cuda is not in the package\n", text)
         self.assertEqual(text.splitlines()[-1], "FAILED: device, engine")
         self.assertIn("== golden", text)
+
+    def test_a_package_without_examples_or_with_a_wrong_one_fails(self):
+        self.program("package/example_axpy_cuda", "#!/bin/sh\necho not as the plain loop\nexit 1\n")
+        code, text = self.run_all("--sections", "examples")
+        self.assertEqual(code, 1)
+        self.assertIn("FAILED: example_axpy_cuda: exit status 1\n", text)
+        os.remove(os.path.join(self.root, "package/example_axpy_cuda"))
+        code, text = self.run_all("--sections", "examples")
+        self.assertEqual(code, 1)
+        self.assertIn("the package holds none", text)
 
     def test_some_sections_alone(self):
         code, text = self.run_all("--sections", "oracle,device")
