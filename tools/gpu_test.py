@@ -11,6 +11,7 @@ import dataclasses
 import datetime
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -179,6 +180,11 @@ def gpu_facts():
     return [part.strip() for part in lines[0].split(",")] if lines else None
 
 
+def file_part(name):
+    """"NVIDIA H200" -> "h200", "NVIDIA RTX 6000 Ada Generation" -> "rtx-6000-ada-generation"."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower().removeprefix("nvidia ")).strip("-")
+
+
 def heading(gpu, package):
     now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     commit = (package / "commit").read_text(encoding="utf-8").strip()
@@ -253,7 +259,7 @@ def main():
     print(text[len(head) :], flush=True)
     record = options.record
     if record is None and options.sections is None:
-        record = ROOT / "docs" / f"gpu-test-{gpu[0].split()[-1].lower()}.txt"
+        record = ROOT / "docs" / f"gpu-test-{file_part(gpu[0])}.txt"
     if record:
         write_whole(record, text)
     sys.exit(0 if sections and all(section.passed for section in sections) else 1)

@@ -150,6 +150,11 @@ class Processes(unittest.TestCase):
                 gpu_test.run_phase(jobs, 2, folder, Full())
         self.assertEqual([process.returncode for process in started], [-9, 0])
 
+    def test_every_gpu_has_a_record_of_its_own(self):
+        for name, part in (("NVIDIA H200", "h200"), ("NVIDIA RTX 6000 Ada Generation", "rtx-6000-ada-generation"),
+                           ("Maker/../G 1", "maker-g-1")):
+            self.assertEqual(gpu_test.file_part(name), part)
+
     def test_what_would_choose_among_the_tests_is_not_handed_on(self):
         job = gpu_test.Job("a", "b", [], 1, env={"GTEST_SHARD_INDEX": "1"})
         with unittest.mock.patch.dict(os.environ, {"GTEST_FILTER": "None.*", "GTEST_TOTAL_SHARDS": "9", "OTHER": "x"}):
