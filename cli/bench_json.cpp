@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench_report.h"
 #include "core/build_info.h"
-#include "json_writer.h"
+#include "core/json_writer.h"
 
 namespace reprise::cli {
 namespace {

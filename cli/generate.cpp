@@ -10,9 +10,9 @@
 #include <reprise/error.h>
 
 #include "commands.h"
+#include "core/json_writer.h"
 #include "core/log.h"
 #include "engine/stop_text.h"
-#include "json_writer.h"
 #include "open_device.h"
 #include "output.h"
 #include "prompt.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/build_info.h"
+#include "core/json_writer.h"
 #include "info_report.h"
-#include "json_writer.h"
 #include "model/weights.h"
 
 namespace reprise::cli {

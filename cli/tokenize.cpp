@@ -6,8 +6,8 @@
 #include <reprise/error.h>
 
 #include "commands.h"
+#include "core/json_writer.h"
 #include "core/text.h"
-#include "json_writer.h"
 #include "model/json.h"
 #include "model/tokenizer/tokenizer.h"
 #include "output.h"

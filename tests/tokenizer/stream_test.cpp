@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/tokenizer/utf8.h"
+#include "core/utf8.h"
 #include "tokenizer/support/fixtures.h"
 
 namespace reprise {
@@ -34,7 +34,7 @@ TEST_P(AllFixtures, StreamHandsOutWhatDecodeHasBeyondThePrompt) {
     std::string rest;
     for (std::size_t at = split; at < ids.size(); ++at) {
       const std::string text = stream.push(ids[at]);
-      EXPECT_TRUE(tokenizer::is_valid_utf8(text));
+      EXPECT_TRUE(is_valid_utf8(text));
       rest += text;
     }
     rest += stream.flush();

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/utf8.h"
 #include "model/tokenizer/unicode.h"
-#include "model/tokenizer/utf8.h"
 
 namespace reprise::tokenizer {
 namespace {

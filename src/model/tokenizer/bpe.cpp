@@ -7,7 +7,7 @@
 
 #include <reprise/error.h>
 
-#include "model/tokenizer/utf8.h"
+#include "core/utf8.h"
 
 namespace reprise::tokenizer {
 

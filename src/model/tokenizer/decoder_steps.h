@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/utf8.h"
 #include "model/tokenizer/decoder.h"
 #include "model/tokenizer/pattern.h"
-#include "model/tokenizer/utf8.h"
 
 namespace reprise::tokenizer {
 

@@ -9,10 +9,10 @@
 
 #include <reprise/error.h>
 
+#include "core/utf8.h"
 #include "model/tokenizer/byte_alphabet.h"
 #include "model/tokenizer/read_pattern.h"
 #include "model/tokenizer/unicode.h"
-#include "model/tokenizer/utf8.h"
 
 namespace reprise::tokenizer {
 namespace {

@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/utf8.h"
 #include "model/tokenizer/byte_alphabet.h"
 #include "model/tokenizer/metaspace.h"
 #include "model/tokenizer/read_pattern.h"
 #include "model/tokenizer/split.h"
 #include "model/tokenizer/unicode.h"
-#include "model/tokenizer/utf8.h"
 
 namespace reprise::tokenizer {
 namespace {

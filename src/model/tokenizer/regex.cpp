@@ -9,8 +9,8 @@
 
 #include <reprise/error.h>
 
+#include "core/utf8.h"
 #include "model/tokenizer/regex_syntax.h"
-#include "model/tokenizer/utf8.h"
 
 namespace reprise::tokenizer {
 namespace {

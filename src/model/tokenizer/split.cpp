@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/tokenizer/utf8.h"
+#include "core/utf8.h"
 
 namespace reprise::tokenizer {
 namespace {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/utf8.h"
 #include "model/tokenizer/json_field.h"
 #include "model/tokenizer/parts.h"
 #include "model/tokenizer/pieces.h"
-#include "model/tokenizer/utf8.h"
 
 namespace reprise {
 namespace {
@@ -64,10 +64,9 @@ Tokenizer Tokenizer::load(const std::filesystem::path& folder) {
 
 std::vector<std::int32_t> Tokenizer::encode(std::string_view text, bool add_special) const {
   Pieces pieces;
-  const std::string_view valid =
-      tokenizer::is_valid_utf8(text) ? text : pieces.keep(tokenizer::repaired_utf8(text));
+  const std::string_view valid = is_valid_utf8(text) ? text : pieces.keep(repaired_utf8(text));
   if (!valid.empty()) {
-    pieces.items.push_back({valid, Piece::kNone, tokenizer::character_length(valid[0])});
+    pieces.items.push_back({valid, Piece::kNone, character_length(valid[0])});
   }
   parts_->added.extract_raw(pieces);
   if (parts_->normalizer) normalize(pieces, *parts_->normalizer);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace reprise::cli {
+namespace reprise {
 
 /// Calls follow the grammar: in an object, key() before each value. Breaking it, or a number that
 /// is not finite, is a std::logic_error: JSON has no NaN, and a reader must never meet half a
@@ -66,4 +66,4 @@ class JsonWriter {
   bool key_given_ = false;
 };
 
-}  // namespace reprise::cli
+}  // namespace reprise

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/tokenizer/utf8.h"
+#include "core/utf8.h"
 
 #include <algorithm>
 
-namespace reprise::tokenizer {
+namespace reprise {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
@@ -118,4 +118,4 @@ void Utf8Repair::finish(std::string& out) {
   pending_.clear();
 }
 
-}  // namespace reprise::tokenizer
+}  // namespace reprise

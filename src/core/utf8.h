@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace reprise::tokenizer {
+namespace reprise {
 
 /// Reads the character at `position` and moves past it. `text` must be valid UTF-8 and `position`
 /// the first byte of a character.
@@ -39,4 +39,4 @@ class Utf8Repair {
   std::string pending_;
 };
 
-}  // namespace reprise::tokenizer
+}  // namespace reprise

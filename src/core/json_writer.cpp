@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "json_writer.h"
+#include "core/json_writer.h"
 
 #include <array>
 #include <charconv>
@@ -7,9 +7,9 @@
 #include <stdexcept>
 
 #include "core/text.h"
-#include "model/tokenizer/utf8.h"
+#include "core/utf8.h"
 
-namespace reprise::cli {
+namespace reprise {
 
 JsonWriter& JsonWriter::key(std::string_view name) {
   if (open_.empty() || !open_.back().object || key_given_) {
@@ -18,14 +18,14 @@ JsonWriter& JsonWriter::key(std::string_view name) {
   if (!open_.back().empty) text_ += ',';
   open_.back().empty = false;
   new_line();
-  text_ += json_quoted(tokenizer::repaired_utf8(name));
+  text_ += json_quoted(repaired_utf8(name));
   text_ += indent_ > 0 ? ": " : ":";
   key_given_ = true;
   return *this;
 }
 
 JsonWriter& JsonWriter::value(std::string_view text) {
-  return raw(json_quoted(tokenizer::repaired_utf8(text)));
+  return raw(json_quoted(repaired_utf8(text)));
 }
 
 JsonWriter& JsonWriter::value(double number) {
@@ -85,4 +85,4 @@ void JsonWriter::new_line() {
   text_.append(open_.size() * static_cast<std::size_t>(indent_), ' ');
 }
 
-}  // namespace reprise::cli
+}  // namespace reprise
