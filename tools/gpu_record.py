@@ -2,8 +2,8 @@
 """Sums up what the GPU tests' programs did, for tools/gpu_test.py.
 
 A section may close with "tests passed" only where every run of it ended well, left gtest's own account of its tests,
-that account holds tests and no failure, and no test was skipped that must run; with "ERROR SUMMARY: 0 errors" only
-where compute-sanitizer said so of every run.
+that account holds tests and no failure, and no test was skipped that must run; with "ERROR SUMMARY: 0 errors" (or
+racecheck's words for it) only where compute-sanitizer said so of every run.
 """
 
 import collections
@@ -12,7 +12,9 @@ import re
 import xml.etree.ElementTree
 
 MOST_LINES = 300  # of one run's output
-SUMMARY = re.compile(r"^=+ ERROR SUMMARY: (.*)$", re.MULTILINE)
+SUMMARY = re.compile(r"^=+ ((?:ERROR|RACECHECK) SUMMARY: .*)$", re.MULTILINE)
+# What compute-sanitizer prints where it found nothing: the second is racecheck's.
+CLEAN = ("ERROR SUMMARY: 0 errors", "RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)")
 # Where the tests were built says nothing to a reader of the record.
 BUILT_IN = re.compile(r"(?<![\w/.:])/[^\s:]*/(?=(?:tests|src|cli|include)/[^\s:]*\.(?:cpp|cu|cuh|h):[0-9])")
 COMPARISONS = re.compile(r"^([0-9]+) random-shape comparisons in .* 0 misses\b.*$", re.MULTILINE)
@@ -101,7 +103,7 @@ def faults_of_process(run):
         verdicts = SUMMARY.findall(run.output)
         if not verdicts:
             faults.append(f"{run.name}: compute-sanitizer printed no summary")
-        faults += [f"{run.name}: ERROR SUMMARY: {text}" for text in verdicts if text.strip() != "0 errors"]
+        faults += [f"{run.name}: {text}" for text in verdicts if text.strip() not in CLEAN]
     if run.random_cases:
         counted = COMPARISONS.search(run.output)
         if counted is None or int(counted.group(1)) == 0:
@@ -160,7 +162,8 @@ class Section:
             text = f"{sum(counts)} random-shape comparisons in {self.seconds:.1f} s over {len(counts)} processes, 0 misses"
             lines.insert(0, text + " (one: an operation at one random shape, its whole output beside the host's)")
         if any(run.sanitized for run in self.runs):
-            lines.append(f"{len(self.runs)} runs, of each: ERROR SUMMARY: 0 errors")
+            said = {text.strip() for run in self.runs for text in SUMMARY.findall(run.output)}
+            lines.append(f"{len(self.runs)} runs, of each: {' and '.join(sorted(said))}")
         return lines
 
     def text(self):

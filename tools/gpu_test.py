@@ -24,7 +24,8 @@ import gpu_record
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Contracts skip what would take the process with it (LostCudaDevice shows it in processes of its own), and a device
 # may lack a feature. Elsewhere a skipped test is one whose checkpoint is missing: nothing was shown then.
-MAY_SKIP = ("contract", "device", "memcheck")
+MAY_SKIP = ("contract", "device", "memcheck", "racecheck", "initcheck")
+SANITIZER_TOOLS = ("memcheck", "racecheck", "initcheck")
 SANITIZER_PLACES = ["/usr/local/cuda/bin", "/usr/local/cuda/compute-sanitizer"]
 
 
@@ -53,19 +54,24 @@ def sharded(job, shards):
     ]
 
 
-def memcheck_jobs(package, sanitizer, golden):
+def sanitizer_jobs(package, sanitizer, golden):
     """Those that must be alone, and those that need not."""
-    check = [sanitizer, "--tool", "memcheck", "--error-exitcode", "9"]
+    def check(tool, *more):
+        return [sanitizer, "--tool", tool, "--error-exitcode", "9", *more]
+
     # The contracts provoke errors of CUDA's calls on purpose; what they do to memory counts. Some compare the
     # device's free memory before and after, which other processes change.
-    quiet = check + ["--report-api-errors", "no"]
-    alone = [Job("memcheck", "memcheck contract_cuda", quiet + [f"{package}/contract_cuda"], 120, sanitized=True)]
-    kernels = check + [f"{package}/test_kernels_cuda", "--seconds=0"]
-    jobs = sharded(Job("memcheck", "memcheck test_kernels_cuda", kernels, 90, sanitized=True), 4)
-    tokens = ["--tokens", "5,17,3,60,9,12,40,7,2,30,11,8,25,31,6,19,4", "--device", "cuda"]
-    generate = [f"{package}/reprise", "generate", golden, *tokens, "--max-tokens", "6", "--print-ids", "--ignore-eos"]
-    jobs.append(Job("memcheck", "memcheck reprise generate", check + generate, 90, gtest=False, sanitized=True))
-    return alone, jobs
+    alone, beside = [], []
+    for tool in SANITIZER_TOOLS:
+        contracts = check(tool, *(["--report-api-errors", "no"] if tool == "memcheck" else []))
+        alone.append(Job(tool, f"{tool} contract_cuda", contracts + [f"{package}/contract_cuda"], 150, sanitized=True))
+        kernels = check(tool) + [f"{package}/test_kernels_cuda", "--seconds=0"]
+        beside += sharded(Job(tool, f"{tool} test_kernels_cuda", kernels, 150, sanitized=True), 4)
+        tokens = ["--tokens", "5,17,3,60,9,12,40,7,2,30,11,8,25,31,6,19,4", "--device", "cuda"]
+        generate = [f"{package}/reprise", "generate", golden, *tokens, "--max-tokens", "6", "--print-ids", "--ignore-eos"]
+        job = Job(tool, f"{tool} reprise generate", check(tool) + generate, 90, gtest=False, sanitized=True)
+        beside.append(job)
+    return alone, beside
 
 
 def all_phases(package, options):
@@ -88,19 +94,20 @@ def all_phases(package, options):
     missing = {} if examples else {"examples": ["the package holds none: is cuda_programs whole?"]}
     places = os.pathsep.join([os.environ.get("PATH", ""), *SANITIZER_PLACES])
     sanitizer = shutil.which("compute-sanitizer", path=places)
-    memcheck_alone = []
+    sanitized_alone = []
     if sanitizer:
         golden = str(package.parent / "tests/golden/llama-mha-bf16")
-        memcheck_alone, memcheck_beside = memcheck_jobs(package, sanitizer, golden)
-        beside = memcheck_beside + beside
+        sanitized_alone, sanitized_beside = sanitizer_jobs(package, sanitizer, golden)
+        beside = sanitized_beside + beside
     else:
-        missing["memcheck"] = ["compute-sanitizer was not found; it comes with NVIDIA's CUDA toolkit"]
+        for tool in SANITIZER_TOOLS:
+            missing[tool] = ["compute-sanitizer was not found; it comes with NVIDIA's CUDA toolkit"]
     # Threads of one process share the GPU better than processes, between which it has to switch.
     seconds, processes = options.oracle_seconds, options.oracle_processes
     work = [f"--seconds={seconds:g}", f"--threads={max(1, cores // processes)}"]
     oracle = job("oracle", "test_kernels_cuda", seconds + 30, *work, random_cases=True)
     oracles = [dataclasses.replace(oracle, name=f"{oracle.name} {index + 1}") for index in range(processes)]
-    return [[job("contract", "contract_cuda", 40)], memcheck_alone, beside, oracles], missing
+    return [[job("contract", "contract_cuda", 40)], sanitized_alone, beside, oracles], missing
 
 
 def environment(job):
@@ -235,7 +242,7 @@ def run_sections(package, options):
             # Most of them wait for the GPU or for CUDA to start; queueing would add their limits up.
             run_phase(jobs, 2 * options.jobs, folder, done)
         chosen = [name for name in names if not wanted or name in wanted]
-        chosen.sort(key=lambda name: name == "memcheck")  # last, however early it started
+        chosen.sort(key=lambda name: name in SANITIZER_TOOLS)  # last, however early it started
         runs = {name: [run for job, run in done if job.section == name] for name in chosen}
         may_skip = chosen if options.allow_skips else MAY_SKIP
         return [gpu_record.Section(name, runs[name], missing.get(name, ()), name in may_skip) for name in chosen]

@@ -98,6 +98,13 @@ class Sections(TreeTest):
         bad = self.run_of(output=SANITIZED.replace("0 errors", "2 errors"), sanitized=True)
         self.assertIn("run: ERROR SUMMARY: 2 errors", self.closing(good, bad))
 
+    def test_racecheck_has_words_of_its_own(self):
+        clean = "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n"
+        good = gpu_record.Run("run", 0, 1.0, clean, sanitized=True)
+        self.assertTrue(self.closing(good).endswith("RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)"))
+        bad = gpu_record.Run("run", 0, 1.0, clean.replace("(0 errors, 0", "(0 errors, 1"), sanitized=True)
+        self.assertIn("run: RACECHECK SUMMARY: 0 hazards displayed (0 errors, 1 warnings)", self.closing(good, bad))
+
     def test_random_cases_must_have_been_compared_without_a_miss(self):
         good = self.run_of(output=COMPARED, random_cases=True)
         text = self.closing(good, good)
@@ -208,7 +215,7 @@ class WholeRun(TreeTest):
         for name in ("contract", "device", "golden", "stories", "engine", "other", "oracle"):
             self.assertRegex(text, rf"(?s)== {name}\n((?!\n== ).)*\n100% tests passed, 0 tests failed out of \d+\n\n")
         self.assertRegex(text, r"(?s)== memcheck\n((?!\n== ).)*ERROR SUMMARY: 0 errors\n\n")
-        self.assertRegex(text.splitlines()[-1], "^all 9 sections are as they must be")
+        self.assertRegex(text.splitlines()[-1], "^all 11 sections are as they must be")
 
     def test_a_crash_and_a_missing_program_fail_and_leave_the_rest(self):
         self.program("package/test_device_cuda", FAKE_TESTS.replace("MODE", "crash"))
