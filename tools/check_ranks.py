@@ -19,7 +19,7 @@ NEVER = {("model", "graph"), ("diag", "kernels")}
 # Which folder stands behind a public header; unlisted, it is the one that has the header's .cpp (src/graph/graph.cpp).
 PUBLIC = {
     "core": ("dtype", "error", "shape"),
-    "device": ("address_range", "cuda", "device", "host", "launch_geometry", "memory"),
+    "device": ("address_range", "cuda", "device", "host", "launch_geometry", "memory", "recording_watch"),
     "memory": ("memory_pool",),
     "graph": ("graph", "graph_pool", "graph_runner", "run_state", "step"),
 }

@@ -37,9 +37,7 @@ class Loop {
     *static_cast<std::int32_t*>(start_.data()) = -kIterations;
     stream_.fill(work_.view(), 0);
     const TensorView condition = condition_.tensor(DType::i32, {});
-    Graph loop = capture(stream_, [&] {
-      while_loop(stream_, condition, [&] { body(); });
-    });
+    Graph loop = capture(stream_, [&] { while_loop(stream_, condition, [&] { body(); }); });
     Graph step = capture(stream_, [&] { body(); });
     loop_.emplace(loop.instantiate());
     step_.emplace(step.instantiate());

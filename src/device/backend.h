@@ -21,6 +21,7 @@
 
 namespace reprise {
 
+class CallWatch;
 class LiveRecording;
 class MappingTable;
 class StreamState;
@@ -221,6 +222,10 @@ struct DeviceState {
   virtual std::shared_ptr<StreamState> create_stream(std::string name) = 0;
   virtual std::shared_ptr<StreamState> create_default_stream() = 0;
   virtual std::unique_ptr<EventState> create_event() = 0;
+
+  /// Begins to look at the driver's calls (<reprise/recording_watch.h>). Null where there are none
+  /// besides those of this library. Throws DeviceError where it cannot be done.
+  virtual std::unique_ptr<CallWatch> watch_calls();
 
   /// Ranges of the calling thread's time for a profiler; called only where `profiled`.
   /// register_range() returns the name's handle, which lives as long as the device.

@@ -105,6 +105,16 @@ void LiveRecording::spoil(CaptureFault fault, std::string message) {
   fault_message_ = std::move(message);
 }
 
+void LiveRecording::blame(std::string text) {
+  const std::lock_guard lock(mutex_);
+  if (blamed_.empty()) blamed_ = std::move(text);
+}
+
+std::string LiveRecording::blamed() const {
+  const std::lock_guard lock(mutex_);
+  return blamed_;
+}
+
 bool LiveRecording::spoilt() const {
   const std::lock_guard lock(mutex_);
   return spoilt_;

@@ -2,6 +2,7 @@
 #include "device/recordings.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -134,6 +135,15 @@ bool any_live(DeviceKind kind, int ordinal) noexcept {
   if (all.live_count.load(std::memory_order_acquire) == 0) return false;
   const std::lock_guard lock(all.mutex);
   return all.any_live_locked(kind, ordinal);
+}
+
+std::vector<std::shared_ptr<LiveRecording>> all_live(DeviceKind kind, int ordinal) {
+  std::vector<std::shared_ptr<LiveRecording>> found;
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  std::copy_if(all.live.begin(), all.live.end(), std::back_inserter(found),
+               [&](const auto& live) { return live->kind == kind && live->ordinal == ordinal; });
+  return found;
 }
 
 void run_or_defer(DeviceKind kind, int ordinal, std::function<void()> action) noexcept {

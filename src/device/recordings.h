@@ -51,6 +51,10 @@ class LiveRecording {
   /// "2 nodes so far, the last one 'layer 0 / qkv'"; "nothing so far".
   std::string progress() const;
 
+  /// Somebody was seen to do what ends a recording; messages about its end then say so.
+  void blame(std::string text);
+  std::string blamed() const;  ///< "" where nobody was seen
+
   /// Keeps the first fault; commit then throws it even if the exception was swallowed.
   void spoil(CaptureFault fault, std::string message);
   bool spoilt() const;
@@ -71,6 +75,7 @@ class LiveRecording {
   bool spoilt_ = false;
   CaptureFault fault_ = CaptureFault::invalidated;
   std::string fault_message_;
+  std::string blamed_;
 };
 
 namespace recordings {
@@ -86,6 +91,8 @@ void close(const std::shared_ptr<LiveRecording>& recording) noexcept;
 /// that records nothing.
 std::shared_ptr<LiveRecording> of_this_thread(DeviceKind kind, int ordinal) noexcept;
 bool any_live(DeviceKind kind, int ordinal) noexcept;
+/// All live recordings of the device, the oldest first.
+std::vector<std::shared_ptr<LiveRecording>> all_live(DeviceKind kind, int ordinal);
 
 /// Runs `action` now, or when the last live recording on the device ends (DESIGN §4.8). An action
 /// must not throw.

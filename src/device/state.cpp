@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "device/backend.h"
+#include "device/call_watch.h"
 
 namespace reprise {
 
@@ -15,6 +16,8 @@ std::string StreamState::full_label(std::string_view leaf) const {
   if (!text.empty()) text += " / ";
   return text.append(leaf);
 }
+
+std::unique_ptr<CallWatch> DeviceState::watch_calls() { return nullptr; }
 
 std::string DeviceState::label() const {
   return fmt::format("{}:{}", to_string(properties.kind), properties.ordinal);

@@ -25,7 +25,8 @@ constexpr std::array<FaultRow, 9> kFaults{{
     {cudaErrorStreamCaptureInvalidated, CaptureFault::invalidated,
      "something outside this library ended the recording, such as a device-wide synchronise or a "
      "wait for the recording stream, on any thread",
-     "keep raw CUDA calls of that kind out of the process while it records, then record again"},
+     "keep raw CUDA calls of that kind out of the process while it records, then record again "
+     "(a RecordingWatch names the call)"},
     {cudaErrorStreamCaptureMerge, CaptureFault::merged, "two recordings cannot be merged",
      "wait for the other recording's event after both have ended"},
     {cudaErrorStreamCaptureUnmatched, CaptureFault::unmatched,
@@ -59,7 +60,9 @@ std::string recording_text(const LiveRecording* recording) {
   for (std::size_t i = 0; i < joined.size(); ++i) {
     text += fmt::format("{} '{}'", i == 0 ? "; joined by" : ",", joined[i]->name);
   }
-  return text + ")";
+  text += ")";
+  const std::string blamed = recording->blamed();
+  return blamed.empty() ? text : text + "; seen by the watch: " + blamed;
 }
 
 [[noreturn]] void fail_plain(cudaError_t status, DeviceState& device, std::string_view call,
