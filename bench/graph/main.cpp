@@ -2,10 +2,10 @@
 // bench_graph: what recording and replaying costs, beside hand-written launches.
 //
 //   bench_graph [--device D] [--model M] [--small-model M] [--largest N] [--steps N]
-//               [--sections LIST] [--json FILE]
+//               [--sleep-gib N] [--sections LIST] [--json FILE]
 //
-// Defaults: auto, random:llama-2-7b, the same with two layers, 256, 10000, all sections. Prints the
-// record, which --json also writes. The device should have nothing else to do.
+// Defaults: auto, random:llama-2-7b, the same with two layers, 256, 10000, 16, all sections. Prints
+// the record, which --json also writes. The device should have nothing else to do.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -31,10 +31,10 @@ struct Section {
   const char* name;
   void (*measure)(const Setup&, JsonWriter&);
 };
-constexpr Section kSections[] = {{"launches", measure_launches},
-                                 {"ladders", measure_ladders},
-                                 {"sharing", measure_sharing},
-                                 {"fragmentation", measure_fragmentation}};
+constexpr Section kSections[] = {
+    {"launches", measure_launches}, {"ladders", measure_ladders},
+    {"sharing", measure_sharing},   {"fragmentation", measure_fragmentation},
+    {"sleep", measure_sleep},       {"loops", measure_loops}};
 
 std::map<std::string, std::string> read_options(const std::vector<std::string>& words) {
   std::map<std::string, std::string> options{
@@ -43,6 +43,7 @@ std::map<std::string, std::string> read_options(const std::vector<std::string>& 
       {"--small-model", "random:bench/graph/two_layers.json"},
       {"--largest", "256"},
       {"--steps", "10000"},
+      {"--sleep-gib", "16"},
       {"--sections", ""},
       {"--json", ""}};
   for (std::size_t i = 0; i < words.size(); i += 2) {
@@ -66,6 +67,7 @@ int run(const std::vector<std::string>& words) {
   setup.small_model = options.at("--small-model");
   setup.largest = std::stoi(options.at("--largest"));
   setup.random_steps = std::stoi(options.at("--steps"));
+  setup.sleep_gib = std::stoul(options.at("--sleep-gib"));
   std::string command = "bench_graph";
   for (const std::string& word : words) command += ' ' + word;
   const DeviceProperties& device = setup.device->properties();

@@ -3,8 +3,8 @@
 // members into the record.
 #pragma once
 
+#include <cstddef>
 #include <memory>
-#include <span>
 #include <string>
 
 #include <reprise/device.h>
@@ -19,6 +19,7 @@ struct Setup {
   std::string small_model;  ///< same widths, few layers: for thousands of eager steps
   int largest = 256;        ///< batch of the first ladder; the second goes to twice that
   int random_steps = 10'000;
+  std::size_t sleep_gib = 16;  ///< of cache that is put to sleep
 };
 
 /// Host time of a replay beside a hand-written launch of the same nodes, and of what travels with
@@ -30,5 +31,10 @@ void measure_ladders(const Setup& setup, JsonWriter& json);
 void measure_sharing(const Setup& setup, JsonWriter& json);
 /// After the ladder, and after thousands of steps of random sizes: {"fragmentation": {…}}.
 void measure_fragmentation(const Setup& setup, JsonWriter& json);
+
+/// Sleep and wake of memory that is discarded, and of memory that is saved: {"sleep": […]}.
+void measure_sleep(const Setup& setup, JsonWriter& json);
+/// A loop on the device against a launch per iteration: {"loops": […]}.
+void measure_loops(const Setup& setup, JsonWriter& json);
 
 }  // namespace reprise::bench_graph
