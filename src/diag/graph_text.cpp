@@ -10,6 +10,7 @@
 
 #include "core/text.h"
 #include "diag/node_groups.h"
+#include "diag/node_text.h"
 
 namespace reprise {
 namespace {
@@ -31,16 +32,27 @@ std::string kinds_of(const std::map<std::string, std::size_t>& kinds) {
   return text;
 }
 
-std::string node_lines(const std::vector<GraphNode>& nodes) {
-  std::string text =
-      fmt::format("{:>5}  {:<8} {:>10}  {:<12} {}\n", "index", "kind", "bytes", "after", "label");
+/// Bodies of a node stand below it, set in.
+void add_node_lines(const std::vector<GraphNode>& nodes, std::size_t depth, std::string& text) {
+  const std::string indent(4 * depth, ' ');
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const GraphNode& node = nodes[i];
     const std::string after =
         node.dependencies.empty() ? "-" : fmt::format("{}", fmt::join(node.dependencies, ","));
-    fmt::format_to(std::back_inserter(text), "{:>5}  {:<8} {:>10}  {:<12} {}\n", i, node.kind,
-                   bytes_of(node.bytes), after, shown(node.label));
+    fmt::format_to(std::back_inserter(text), "{}{:>5}  {:<8} {:>10}  {:<12} {}\n", indent, i,
+                   node.kind, bytes_of(node.bytes), after, shown(node.label));
+    for (std::size_t body = 0; body < node.bodies.size(); ++body) {
+      fmt::format_to(std::back_inserter(text), "{}       {} of node {}:\n", indent,
+                     body_name(node, body), i);
+      add_node_lines(node.bodies[body], depth + 1, text);
+    }
   }
+}
+
+std::string node_lines(const std::vector<GraphNode>& nodes) {
+  std::string text =
+      fmt::format("{:>5}  {:<8} {:>10}  {:<12} {}\n", "index", "kind", "bytes", "after", "label");
+  add_node_lines(nodes, 0, text);
   return text;
 }
 

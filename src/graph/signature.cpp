@@ -16,9 +16,23 @@ class Hash {
     add(text.size());
     for (const char letter : text) add_byte(static_cast<unsigned char>(letter));
   }
+  void add(std::span<const NodeInfo> nodes) noexcept {
+    add(nodes.size());
+    for (const NodeInfo& node : nodes) add(node);
+  }
   std::uint64_t value() const noexcept { return value_; }
 
  private:
+  void add(const NodeInfo& node) noexcept {
+    add(static_cast<std::uint64_t>(node.kind));
+    add(node.function);
+    add(node.attributes);
+    add(node.dependencies.size());
+    for (const std::uint32_t dependency : node.dependencies) add(dependency);
+    if (node.kind != NodeKind::conditional) return;
+    add(node.bodies.size());
+    for (const auto& body : node.bodies) add(body);
+  }
   void add_byte(unsigned char byte) noexcept {
     value_ ^= byte;
     value_ *= 0x100000001b3ULL;
@@ -30,14 +44,7 @@ class Hash {
 
 std::uint64_t structural_signature(std::span<const NodeInfo> nodes) noexcept {
   Hash hash;
-  hash.add(nodes.size());
-  for (const NodeInfo& node : nodes) {
-    hash.add(static_cast<std::uint64_t>(node.kind));
-    hash.add(node.function);
-    hash.add(node.attributes);
-    hash.add(node.dependencies.size());
-    for (const std::uint32_t dependency : node.dependencies) hash.add(dependency);
-  }
+  hash.add(nodes);
   return hash.value();
 }
 

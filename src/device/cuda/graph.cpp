@@ -52,7 +52,7 @@ std::shared_ptr<ExecutableGraph> CudaGraph::instantiate() const {
   cudaGraphExec_t executable = nullptr;
   const cudaError_t status = cudaGraphInstantiateWithParams(&executable, graph_.get(), &params);
   if (status == cudaSuccess && params.result_out == cudaGraphInstantiateSuccess) {
-    return std::make_shared<CudaExecutable>(executable, device_);
+    return std::make_shared<CudaExecutable>(executable, device_, memory_);
   }
   if (is_sticky(status)) fail(status, device_, "Graph::instantiate");
   cudaGetLastError();
@@ -86,7 +86,10 @@ UpdateOutcome CudaExecutable::update(const RecordedGraph& graph) {
   check(cudaSetDevice(device_.properties.ordinal), device_, "GraphExec::update");
   cudaGraphExecUpdateResultInfo info{};
   const cudaError_t status = cudaGraphExecUpdate(executable_, other.handle(), &info);
-  if (status == cudaSuccess) return UpdateOutcome::updated;
+  if (status == cudaSuccess) {
+    memory_ = other.memory();
+    return UpdateOutcome::updated;
+  }
   if (status != cudaErrorGraphExecUpdateFailure) fail(status, device_, "GraphExec::update");
   cudaGetLastError();  // the failure stays behind as the thread's last error
   return info.result == cudaGraphExecUpdateErrorTopologyChanged ||

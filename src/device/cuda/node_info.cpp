@@ -190,6 +190,10 @@ NodeInfo read_node(cudaGraphNode_t node, const NodeLabels& labels, StreamState& 
   }
   if (info.kind == NodeKind::kernel) read_kernel(node, info, stream);
   if (info.kind == NodeKind::copy) info.bytes = copied_bytes(node, stream);
+  if (const ConditionalNode* const known = labels.conditional(node)) {
+    info.function = known->function;
+    info.bodies = known->bodies;
+  }
   if (info.kind == NodeKind::fill) info.bytes = filled_bytes(node, stream);
   return info;
 }
