@@ -34,15 +34,17 @@ struct BranchOptions {
 ///  - other streams of the recording around the loop, and events recorded outside of the body;
 ///  - an empty body, a stream that is not joined back;
 ///  - on CUDA, work of raw calls that is no kernel, copy, fill or child graph: host callbacks,
-///    event and semaphore nodes, allocations (CaptureError naming kind, label and remedy). In a
-///    body cuda::native(stream) is another handle than outside of it: ask for it there.
+///    event and semaphore nodes, allocations, copies of pageable memory, also in a child graph
+///    (CaptureError naming kind, label and remedy). In a body cuda::native(stream) is another
+///    handle than outside of it: ask for it there.
 /// Any exception, of `body` or of these rules, goes on and spoils the recording around the loop,
 /// even if it is swallowed there.
 ///
 /// On a stream that does not record, the loop is recorded as a graph of its own and launched once;
 /// the call returns when it has run, and throws what it threw. Memory from a pool that the body
 /// takes must be there already (MemoryPool::reserve, or the body's work run once before): in such
-/// a call as well, a recording allocates nothing.
+/// a call as well, a recording allocates nothing. In a step, take StepContext::scratch() before the
+/// loop, not in its body.
 ///
 /// A graph with loops or branches has one executable at a time (Graph::instantiate). Loops and
 /// branches nest as deep as the driver allows. Throws UsageError for a condition that is not one

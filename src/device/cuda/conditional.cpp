@@ -2,6 +2,7 @@
 #include "device/cuda/conditional.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -60,25 +61,63 @@ const char* refused_kind(cudaGraphNodeType type) {
   }
 }
 
-void require_allowed(cudaGraph_t graph, const NodeLabels& labels, const ConditionalSpec& spec,
-                     StreamState& stream) {
-  const std::string call = call_of(spec);
+/// True where the device cannot reach what a copy of a body touches: memory of the process that is
+/// not pinned, or an array.
+bool copies_out_of_reach(cudaGraphNode_t node, StreamState& stream, const std::string& call) {
+  cudaMemcpy3DParms params{};
+  check(cudaGraphMemcpyNodeGetParams(node, &params), stream, call);
+  if (params.srcArray != nullptr || params.dstArray != nullptr) return true;
+  for (const void* const data : {params.srcPtr.ptr, params.dstPtr.ptr}) {
+    cudaPointerAttributes attributes{};
+    check(cudaPointerGetAttributes(&attributes, data), stream, call);
+    if (attributes.type == cudaMemoryTypeUnregistered) return true;
+  }
+  return false;
+}
+
+/// Why `node` may not stand in a body; null where it may.
+const char* refused_node(cudaGraphNode_t node, StreamState& stream, const std::string& call) {
+  cudaGraphNodeType type{};
+  check(cudaGraphNodeGetType(node, &type), stream, call);
+  if (type == cudaGraphNodeTypeMemcpy && copies_out_of_reach(node, stream, call)) {
+    return "copy of pageable memory or of an array";
+  }
+  return refused_kind(type);
+}
+
+std::vector<cudaGraphNode_t> nodes_of(cudaGraph_t graph, StreamState& stream,
+                                      const std::string& call) {
   std::size_t count = 0;
   check(cudaGraphGetNodes(graph, nullptr, &count), stream, call);
   std::vector<cudaGraphNode_t> nodes(count);
   if (count > 0) check(cudaGraphGetNodes(graph, nodes.data(), &count), stream, call);
-  for (const cudaGraphNode_t node : nodes) {
-    cudaGraphNodeType type{};
-    check(cudaGraphNodeGetType(node, &type), stream, call);
-    if (const char* const kind = refused_kind(type)) {
+  return nodes;
+}
+
+/// Throws CaptureError for a node of `graph`, or of a child graph in it, that may not stand in a
+/// body. `within`: what messages say of a child graph.
+void require_allowed(cudaGraph_t graph, const NodeLabels& labels, const ConditionalSpec& spec,
+                     StreamState& stream, const std::string& within = {}) {
+  const std::string call = call_of(spec);
+  const std::vector<cudaGraphNode_t> nodes = nodes_of(graph, stream, call);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::string& label = labels.of(nodes[i]);
+    const std::string named = label.empty() ? "" : fmt::format(" ('{}')", label);
+    const std::string place = fmt::format("node {}{}{}", i, named, within);
+    if (const char* const kind = refused_node(nodes[i], stream, call)) {
       throw CaptureError(
           CaptureFault::refused,
-          fmt::format(
-              "{} '{}' on {}: a body holds a {} ('{}'), which CUDA cannot run there; bodies "
-              "take kernels, copies, fills, child graphs, loops and branches: put it before "
-              "or after",
-              call, spec.label, checks::describe(stream), kind, labels.of(node)));
+          fmt::format("{} '{}' on {}: {} of a body is a {}, which CUDA cannot run there; bodies "
+                      "take kernels, copies, fills, child graphs, loops and branches: put it "
+                      "before or after",
+                      call, spec.label, checks::describe(stream), place, kind));
     }
+    cudaGraphNodeType type{};
+    check(cudaGraphNodeGetType(nodes[i], &type), stream, call);
+    if (type != cudaGraphNodeTypeGraph) continue;
+    cudaGraph_t child = nullptr;
+    check(cudaGraphChildGraphNodeGetGraph(nodes[i], &child), stream, call);
+    require_allowed(child, labels, spec, stream, fmt::format(" in the child graph at {}", place));
   }
 }
 
@@ -101,9 +140,10 @@ std::unique_ptr<ConditionalCapture> CudaStream::begin_conditional(const Conditio
   return std::make_unique<CudaConditional>(*this, spec);
 }
 
-cudaStream_t CudaStream::exchange_handle(cudaStream_t next) noexcept {
+CudaStream::Target CudaStream::exchange_target(Target next) noexcept {
   const std::lock_guard lock(mutex_);
-  return std::exchange(stream_, next);
+  return {.handle = std::exchange(stream_, next.handle),
+          .recording = std::exchange(captured_in_, std::move(next.recording))};
 }
 
 CudaConditional::CudaConditional(CudaStream& stream, const ConditionalSpec& spec)
@@ -142,41 +182,51 @@ void CudaConditional::add_node(cudaGraph_t graph, cudaGraphConditionalHandle han
   check(set_capture_tail(stream_.handle(), node_), stream_, call);
 }
 
-void CudaConditional::begin_body(std::shared_ptr<LiveRecording>) {
+void CudaConditional::begin_body(std::shared_ptr<LiveRecording> body) {
   const cudaGraph_t graph = graphs_.at(recorded_.bodies.size());
   check(cudaStreamBeginCaptureToGraph(body_stream_.get(), graph, nullptr, nullptr, 0,
                                       cudaStreamCaptureModeThreadLocal),
         stream_, call_of(spec_));
-  outside_ = stream_.exchange_handle(body_stream_.get());
+  outside_ = stream_.exchange_target({.handle = body_stream_.get(), .recording = std::move(body)});
 }
 
 void CudaConditional::end_body() {
   const std::string call = call_of(spec_);
   const std::shared_ptr<LiveRecording> body = stream_.recording();
+  const cudaGraph_t graph = graphs_.at(recorded_.bodies.size());
   try {
-    stream_.labels_will_change();
+    stream_.labels_will_change();  // finds a body spoilt, before its graph is looked at
     if (spec_.kind == ConditionalSpec::Kind::loop) {
       check(launch_next_test(stream_.handle(), handle_, spec_.condition, count_,
                              spec_.max_iterations),
             stream_, call);
       stream_.name_control_nodes(spec_.label + " / test");
     }
+    require_allowed(graph, stream_.shared_labels(), spec_, stream_);
   } catch (...) {
     discard_body();
     throw;
   }
-  stream_.exchange_handle(outside_);
+  stream_.exchange_target(std::move(outside_));
   cudaGraph_t ended = nullptr;  // what comes back is the node's
   const cudaError_t status = cudaStreamEndCapture(body_stream_.get(), &ended);
   if (status != cudaSuccess) fail_end_of_capture(status, stream_, body.get());
-  const cudaGraph_t graph = graphs_.at(recorded_.bodies.size());
   require_untouched_outside();
-  require_allowed(graph, stream_.shared_labels(), spec_, stream_);
-  recorded_.bodies.push_back(read_nodes(graph, stream_.shared_labels(), stream_).infos);
+  keep_nodes(read_nodes(graph, stream_.shared_labels(), stream_));
+}
+
+void CudaConditional::keep_nodes(GraphNodes nodes) {
+  for (std::size_t i = 0; i < nodes.handles.size(); ++i) {
+    recorded_.inner.emplace_back(
+        nodes.handles[i],
+        fmt::format("{} of a body of '{}'", describe_node(i, nodes.infos[i]), spec_.label));
+  }
+  std::move(nodes.inner.begin(), nodes.inner.end(), std::back_inserter(recorded_.inner));
+  recorded_.bodies.push_back(std::move(nodes.infos));
 }
 
 void CudaConditional::discard_body() noexcept {
-  stream_.exchange_handle(outside_);
+  stream_.exchange_target(std::move(outside_));
   // What comes back belongs to the node.
   cudaGraph_t graph = nullptr;
   cudaStreamEndCapture(body_stream_.get(), &graph);

@@ -11,6 +11,7 @@
 #include <cuda_runtime_api.h>
 
 #include "device/conditional.h"
+#include "device/cuda/graph.h"
 #include "device/cuda/stream.h"
 
 namespace reprise::cuda {
@@ -51,6 +52,7 @@ class CudaConditional final : public ConditionalCapture {
  private:
   void add_node(cudaGraph_t graph, cudaGraphConditionalHandle handle);
   void require_untouched_outside();
+  void keep_nodes(GraphNodes nodes);
 
   CudaStream& stream_;
   const ConditionalSpec spec_;
@@ -59,7 +61,7 @@ class CudaConditional final : public ConditionalCapture {
   std::uint32_t* count_ = nullptr;  // kept by the recording
   cudaGraphNode_t node_ = nullptr;
   std::vector<cudaGraph_t> graphs_;  // the node's
-  cudaStream_t outside_ = nullptr;   // while a body is open: the stream's own handle
+  CudaStream::Target outside_;       // while a body is open: what the stream goes back to
   ConditionalNode recorded_;
 };
 

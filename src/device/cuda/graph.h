@@ -31,7 +31,10 @@ class GraphHandle {
 struct GraphNodes {
   std::vector<NodeInfo> infos;
   std::vector<cudaGraphNode_t> handles;
+  InnerNodes inner;
 };
+/// "node 3 (kernel 'layer 0 / qkv', qkv_kernel)", for messages.
+std::string describe_node(std::size_t index, const NodeInfo& info);
 
 /// Reads kinds, functions, attributes and edges. Every node comes after those it depends on. Throws
 /// CaptureError for a node that allocates or frees memory.

@@ -268,6 +268,9 @@ GraphNodes read_nodes(cudaGraph_t graph, const NodeLabels& labels, StreamState& 
   result.handles = ordered.nodes();
   for (const cudaGraphNode_t node : ordered.nodes()) {
     NodeInfo info = read_node(node, labels, stream);
+    if (const ConditionalNode* const known = labels.conditional(node)) {
+      result.inner.insert(result.inner.end(), known->inner.begin(), known->inner.end());
+    }
     ordered.fill_edges(node, info);
     result.infos.push_back(std::move(info));
   }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -15,9 +16,14 @@
 
 namespace reprise::cuda {
 
+/// Nodes of bodies, at any depth, and what messages call them: a driver's complaint names the
+/// handle.
+using InnerNodes = std::vector<std::pair<cudaGraphNode_t, std::string>>;
+
 struct ConditionalNode {
   std::string function;
   std::vector<std::vector<NodeInfo>> bodies;
+  InnerNodes inner;
 };
 
 /// Used by the recording thread only.

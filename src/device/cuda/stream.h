@@ -45,8 +45,13 @@ class CudaStream final : public StreamState {
   void after_raw_work(std::string_view label);
 
   // For conditional nodes; the recording thread's, while it records.
-  /// Turns the stream to a body and back. Returns the handle it had.
-  cudaStream_t exchange_handle(cudaStream_t next) noexcept;
+  /// The native stream that takes the work, and the recording that this becomes part of.
+  struct Target {
+    cudaStream_t handle = nullptr;
+    std::shared_ptr<LiveRecording> recording;
+  };
+  /// Turns the stream to a body and back. Returns what it had.
+  Target exchange_target(Target next) noexcept;
   /// Names nodes of ours, which do not count as work of the recording.
   void name_control_nodes(const std::string& label);
   /// Device memory that lives as long as what is made of the recording.

@@ -112,10 +112,10 @@ void CudaStream::name_control_nodes(const std::string& label) {
 
 void* CudaStream::keep_memory(std::size_t bytes) {
   const RelaxedGuard relaxed;  // known to leave a recording alone
-  DeviceState* const device = owner;
-  void* const data = device->allocate(bytes, MemorySpace::device);
-  const auto release = [device, bytes](void* memory) {
-    device->free(memory, bytes, MemorySpace::device);
+  DeviceState* const source = owner;
+  void* const data = source->allocate(bytes, MemorySpace::device);
+  const auto release = [source, bytes](void* memory) {
+    source->free(memory, bytes, MemorySpace::device);
   };
   shared_labels().keep(std::shared_ptr<void>(data, release));
   return data;
