@@ -46,9 +46,10 @@ struct BranchOptions {
 /// a call as well, a recording allocates nothing. In a step, take StepContext::scratch() before the
 /// loop, not in its body.
 ///
-/// A graph with loops or branches has one executable at a time (Graph::instantiate). Loops and
-/// branches nest as deep as the driver allows. Throws UsageError for a condition that is not one
-/// i32 in device memory, and DeviceError where the driver is older than CUDA 12.4.
+/// A graph with loops or branches has one executable at a time (UsageError of Graph::instantiate
+/// and of GraphExec::update). Loops and branches nest as deep as the driver allows. Throws
+/// UsageError for a condition that is not one i32 in device memory, and DeviceError where the
+/// driver is older than CUDA 12.4.
 void while_loop(Stream& stream, const TensorView& condition, const std::function<void()>& body,
                 const LoopOptions& options = {});
 

@@ -82,7 +82,7 @@ constexpr std::string_view kStyle = R"(  rankdir=TB;
   labelloc=t;
   fontname="Helvetica";
   node [shape=box, style="rounded,filled", fillcolor="#ffffff", fontname="Helvetica", fontsize=10];
-  edge [color="#75726a", arrowsize=0.6];
+  edge [color="#75726a", arrowsize=0.6, fontname="Helvetica", fontsize=9];
 )";
 
 }  // namespace

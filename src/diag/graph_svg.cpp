@@ -289,19 +289,20 @@ class Drawing {
   }
 
   /// What a loop or branch runs, in a frame per body below its row.
-  void bodies(const GraphNode& node, double x, double y) {
+  void bodies(const GraphNode& node, double x, double y, int depth = 0) {
+    const double right = at_.right - std::min(8 + 3 * depth, 17);
     for (std::size_t i = 0; i < node.bodies.size(); ++i) {
       const double height = body_height(node.bodies[i]);
-      svg_.box({.x = x, .y = y, .width = at_.right - 8 - x, .height = height, .radius = 6}, "body",
+      svg_.box({.x = x, .y = y, .width = right - x, .height = height, .radius = 6}, "body",
                fmt::format("{} of '{}'", body_name(node, i), node.label));
       svg_.text(x + 12, y + 16, "small muted", body_name(node, i));
       svg_.text(at_.right - 18, y + 16, "small muted end", content_of(node.bodies[i]));
-      body_rows(node.bodies[i], x + 18, y + kBodyHeading);
+      body_rows(node.bodies[i], x + 18, y + kBodyHeading, depth);
       y += height + kBodyGap;
     }
   }
 
-  void body_rows(const std::vector<GraphNode>& body, double x, double y) {
+  void body_rows(const std::vector<GraphNode>& body, double x, double y, int depth) {
     const GraphRows picture = rows_of(body);
     const double step = lane_step(picture.lanes, kMostBodyLanes);
     Lanes lanes{.nodes = body, .picture = picture, .left = x, .step = step};
@@ -316,7 +317,7 @@ class Drawing {
         continue;
       }
       node_texts(body[index], index, body[index].label, label, lanes.rows.back() + 4);
-      bodies(body[index], label, y);
+      bodies(body[index], label, y, depth + 1);
       y += bodies_height(body[index]);
     }
     edges_and_dots(lanes);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include <reprise/graph.h>
@@ -31,11 +29,6 @@ std::vector<GraphNode> public_nodes(std::span<const NodeInfo> nodes) {
     for (const auto& body : node.bodies) result.back().bodies.push_back(public_nodes(body));
   }
   return result;
-}
-
-bool has_conditional(std::span<const NodeInfo> nodes) {
-  return std::any_of(nodes.begin(), nodes.end(),
-                     [](const NodeInfo& node) { return node.kind == NodeKind::conditional; });
 }
 
 }  // namespace

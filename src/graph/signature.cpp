@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/signature.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace reprise {
@@ -46,6 +47,11 @@ std::uint64_t structural_signature(std::span<const NodeInfo> nodes) noexcept {
   Hash hash;
   hash.add(nodes);
   return hash.value();
+}
+
+bool has_conditional(std::span<const NodeInfo> nodes) noexcept {
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const NodeInfo& node) { return node.kind == NodeKind::conditional; });
 }
 
 }  // namespace reprise

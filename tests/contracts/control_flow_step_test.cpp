@@ -223,6 +223,35 @@ TEST_F(ControlFlowSteps, AnExceptionAtAnyPointLeavesTheStreamUsable) {
   EXPECT_EQ(value_of(x), 0) << "a recording ran";
 }
 
+TEST_F(ControlFlowSteps, AnUpdateCountsAsAnExecutableOfItsGraph) {
+  Buffer left = scalar(0);
+  Buffer x = floats(0);
+  const auto loop = [&] {
+    return capture(main_, [&] {
+      while_loop(main_, condition(left.data()), [&] {
+        add(main_, x, 1);
+        kit_->add_integer(main_, integer(left), -1);
+      });
+    });
+  };
+  const Graph graph = loop();
+  GraphExec exec = loop().instantiate();
+  {
+    GraphExec own = graph.instantiate();
+    expect_parts(usage_error_of([&] { exec.update(graph); }),
+                 {"GraphExec::update", "executable of its own", "record it again"});
+    EXPECT_EQ(own.update(graph), UpdateResult::updated) << "with its own graph";
+  }
+  const UpdateResult result = exec.update(graph);
+  if (result == UpdateResult::updated) {
+    expect_parts(usage_error_of([&] { graph.instantiate(); }), {"one at a time"});
+  }
+  const std::int32_t times = 4;
+  left.from_host(main_, std::as_bytes(std::span(&times, 1)));
+  exec.launch(main_);
+  EXPECT_EQ(value_of(x), 4);
+}
+
 TEST_F(ControlFlowSteps, AConditionThatIsRefusedLeavesTheRecordingAsItWas) {
   Buffer left = scalar(0);
   Buffer x = floats(0);
