@@ -3,6 +3,7 @@
 // them.
 #include <array>
 #include <stdexcept>
+#include <thread>
 
 #include <reprise/control_flow.h>
 
@@ -250,6 +251,28 @@ TEST_F(ControlFlowSteps, AnUpdateCountsAsAnExecutableOfItsGraph) {
   left.from_host(main_, std::as_bytes(std::span(&times, 1)));
   exec.launch(main_);
   EXPECT_EQ(value_of(x), 4);
+}
+
+TEST_F(ControlFlowSteps, AnotherThreadMayWaitForTheDeviceAfterABodyForked) {
+  Buffer left = scalar(2);
+  Buffer x = floats(0);
+  Event fork = device_->create_event();
+  Event join = device_->create_event();
+  GraphExec exec = capture(main_, [&] {
+                     while_loop(main_, condition(left.data()), [&] {
+                       main_.record(fork);
+                       side_.wait(fork);
+                       add(side_, x, 1);
+                       side_.record(join);
+                       main_.wait(join);
+                       kit_->add_integer(main_, integer(left), -1);
+                     });
+                     // `main` still records: the wait must not touch it.
+                     std::thread([&] { EXPECT_NO_THROW(device_->synchronize()); }).join();
+                     add(main_, x, 10);
+                   }).instantiate();
+  exec.launch(main_);
+  EXPECT_EQ(value_of(x), 12);
 }
 
 TEST_F(ControlFlowSteps, AConditionThatIsRefusedLeavesTheRecordingAsItWas) {

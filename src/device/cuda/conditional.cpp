@@ -64,6 +64,7 @@ const char* refused_kind(cudaGraphNodeType type) {
 /// True where the device cannot reach what a copy of a body touches: memory of the process that is
 /// not pinned, or an array.
 bool copies_out_of_reach(cudaGraphNode_t node, StreamState& stream, const std::string& call) {
+  const RelaxedGuard relaxed;
   cudaMemcpy3DParms params{};
   check(cudaGraphMemcpyNodeGetParams(node, &params), stream, call);
   if (params.srcArray != nullptr || params.dstArray != nullptr) return true;
@@ -75,14 +76,16 @@ bool copies_out_of_reach(cudaGraphNode_t node, StreamState& stream, const std::s
   return false;
 }
 
+/// What of a body is looked at: kinds while it is captured still, so that the driver has not yet
+/// complained; what copies touch when it has ended.
+enum class Look : std::uint8_t { kinds, copies };
+
 /// Why `node` may not stand in a body; null where it may.
-const char* refused_node(cudaGraphNode_t node, StreamState& stream, const std::string& call) {
-  cudaGraphNodeType type{};
-  check(cudaGraphNodeGetType(node, &type), stream, call);
-  if (type == cudaGraphNodeTypeMemcpy && copies_out_of_reach(node, stream, call)) {
-    return "copy of pageable memory or of an array";
-  }
-  return refused_kind(type);
+const char* refused_node(cudaGraphNode_t node, cudaGraphNodeType type, Look look,
+                         StreamState& stream, const std::string& call) {
+  if (look == Look::kinds) return refused_kind(type);
+  const bool refused = type == cudaGraphNodeTypeMemcpy && copies_out_of_reach(node, stream, call);
+  return refused ? "copy of pageable memory or of an array" : nullptr;
 }
 
 std::vector<cudaGraphNode_t> nodes_of(cudaGraph_t graph, StreamState& stream,
@@ -96,15 +99,18 @@ std::vector<cudaGraphNode_t> nodes_of(cudaGraph_t graph, StreamState& stream,
 
 /// Throws CaptureError for a node of `graph`, or of a child graph in it, that may not stand in a
 /// body. `within`: what messages say of a child graph.
-void require_allowed(cudaGraph_t graph, const NodeLabels& labels, const ConditionalSpec& spec,
-                     StreamState& stream, const std::string& within = {}) {
+void require_allowed(cudaGraph_t graph, Look look, const NodeLabels& labels,
+                     const ConditionalSpec& spec, StreamState& stream,
+                     const std::string& within = {}) {
   const std::string call = call_of(spec);
   const std::vector<cudaGraphNode_t> nodes = nodes_of(graph, stream, call);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const std::string& label = labels.of(nodes[i]);
     const std::string named = label.empty() ? "" : fmt::format(" ('{}')", label);
     const std::string place = fmt::format("node {}{}{}", i, named, within);
-    if (const char* const kind = refused_node(nodes[i], stream, call)) {
+    cudaGraphNodeType type{};
+    check(cudaGraphNodeGetType(nodes[i], &type), stream, call);
+    if (const char* const kind = refused_node(nodes[i], type, look, stream, call)) {
       throw CaptureError(
           CaptureFault::refused,
           fmt::format("{} '{}' on {}: {} of a body is a {}, which CUDA cannot run there; bodies "
@@ -112,12 +118,11 @@ void require_allowed(cudaGraph_t graph, const NodeLabels& labels, const Conditio
                       "before or after",
                       call, spec.label, checks::describe(stream), place, kind));
     }
-    cudaGraphNodeType type{};
-    check(cudaGraphNodeGetType(nodes[i], &type), stream, call);
     if (type != cudaGraphNodeTypeGraph) continue;
     cudaGraph_t child = nullptr;
     check(cudaGraphChildGraphNodeGetGraph(nodes[i], &child), stream, call);
-    require_allowed(child, labels, spec, stream, fmt::format(" in the child graph at {}", place));
+    require_allowed(child, look, labels, spec, stream,
+                    fmt::format(" in the child graph at {}", place));
   }
 }
 
@@ -202,7 +207,7 @@ void CudaConditional::end_body() {
             stream_, call);
       stream_.name_control_nodes(spec_.label + " / test");
     }
-    require_allowed(graph, stream_.shared_labels(), spec_, stream_);
+    require_allowed(graph, Look::kinds, stream_.shared_labels(), spec_, stream_);
   } catch (...) {
     discard_body();
     throw;
@@ -212,6 +217,7 @@ void CudaConditional::end_body() {
   const cudaError_t status = cudaStreamEndCapture(body_stream_.get(), &ended);
   if (status != cudaSuccess) fail_end_of_capture(status, stream_, body.get());
   require_untouched_outside();
+  require_allowed(graph, Look::copies, stream_.shared_labels(), spec_, stream_);
   keep_nodes(read_nodes(graph, stream_.shared_labels(), stream_));
 }
 
@@ -240,6 +246,9 @@ void CudaConditional::commit() {
 void CudaConditional::require_untouched_outside() {
   CaptureTail now;
   check(capture_tail(stream_.handle(), now), stream_, call_of(spec_));
+  if (now.status != cudaStreamCaptureStatusActive) {
+    fail(cudaErrorStreamCaptureInvalidated, stream_, call_of(spec_));
+  }
   if (now.tail.size() == 1 && now.tail.front() == node_) return;
   throw CaptureError(
       CaptureFault::refused,

@@ -131,9 +131,7 @@ void CudaStream::after_raw_work(std::string_view label) {
   const bool in_body = live != nullptr && live->outer != nullptr;
   if (const cudaError_t status = cudaGetLastError(); status != cudaSuccess) {
     constexpr std::string_view kHint =
-        " (in the body of a loop or branch, which takes kernels, copies, fills, child graphs, "
-        "loops "
-        "and branches only)";
+        " (a body takes kernels, copies, fills, child graphs, loops and branches only)";
     fail(status, *this, fmt::format("{}{}", label, in_body ? kHint : std::string_view()));
   }
   if (live != nullptr && live->thread == std::this_thread::get_id()) {

@@ -43,7 +43,9 @@
     const end = label.indexOf(separator);
     return end < 0 ? '' : label.slice(end + separator.length);
   };
-  const nodeName = (node) => shown(inSection(node.label) || node.label || node.function || node.kind);
+  // In a body no headings say which section it is.
+  const shortLabel = (node) => (node.inside === undefined && inSection(node.label)) || node.label;
+  const nodeName = (node) => shown(shortLabel(node) || node.function || node.kind);
   const kindClass = (kind) => (kKinds.includes(kind) ? kind : 'other');
   const functionBesideLabel = (node) => (node.label.endsWith(node.function) ? '' : shown(node.function));
   const withoutNamespaces = (name) => {
@@ -79,7 +81,7 @@
   }
 
   // ---- What is open, chosen, searched for ---------------------------------------------------------------------------
-  // Keys: "r3" a run of equal sections, "s7" a section, "n12" a node.
+  // Keys: "r3" a run of equal sections, "s7" a section, "n12" a node, whose bodies may be open.
   const open = new Set();
   let current = '';
   let matches = [];

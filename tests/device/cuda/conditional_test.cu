@@ -100,6 +100,31 @@ TEST_F(CudaConditionalNodes, AnExternalEventInABodyIsRefused) {
   EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
 }
 
+TEST_F(CudaConditionalNodes, ACopyOfPageableMemoryInABodyIsRefused) {
+  static const std::int32_t value = 1;
+  const std::string text = refusal_of([this](cudaStream_t native) {
+    cudaMemcpyAsync(left() + 1, &value, sizeof value, cudaMemcpyHostToDevice, native);
+  });
+  expect_part(text, "kernels, copies, fills, child graphs, loops and branches");
+}
+
+TEST_F(CudaConditionalNodes, AHostCallbackInAChildGraphOfABodyIsRefused) {
+  cudaGraph_t child = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  cudaGraphNode_t node = nullptr;
+  cudaHostNodeParams params{};
+  params.fn = [](void*) {};
+  ASSERT_EQ(cudaGraphCreate(&child, 0), cudaSuccess);
+  ASSERT_EQ(cudaGraphAddHostNode(&node, child, nullptr, 0, &params), cudaSuccess);
+  ASSERT_EQ(cudaGraphInstantiate(&exec, child, 0), cudaSuccess);
+  const std::string text = refusal_of([exec](cudaStream_t native) {
+    cudaGraphLaunch(exec, native);  // becomes a child graph
+  });
+  expect_part(text, "kernels, copies, fills, child graphs, loops and branches");
+  EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(child), cudaSuccess);
+}
+
 TEST_F(CudaConditionalNodes, WorkOnTheHandleFromOutsideIsRefused) {
   std::string text;
   try {
