@@ -11,6 +11,7 @@ bool runner();
 bool pool_and_ladder();
 bool bindings();
 bool memory_pool();
+bool loops_and_branches();
 bool errors();
 bool diagnostics();
 

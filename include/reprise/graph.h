@@ -28,6 +28,10 @@ struct GraphNode {
   std::size_t bytes = 0;                      ///< moved by a copy or fill
   std::vector<std::uint32_t> dependencies;    ///< indices of earlier nodes
   std::optional<LaunchGeometry> launch = {};  ///< of a kernel, where the device has grids
+  /// Of a "conditional" node, whose function is "while" or "if": the loop's body, or what runs
+  /// where the condition holds and then, if there is one, what runs otherwise. Dependencies of a
+  /// body's nodes are indices into that body.
+  std::vector<std::vector<GraphNode>> bodies = {};
 };
 
 enum class UpdateResult : std::uint8_t {
@@ -44,12 +48,15 @@ class Graph {
  public:
   explicit Graph(std::shared_ptr<Device> device, std::shared_ptr<const RecordedGraph> recorded);
 
+  /// Bodies of conditional nodes do not count.
   std::size_t node_count() const noexcept;
   std::vector<GraphNode> nodes() const;
-  /// Hash of kinds, functions, attributes and edges: equal for graphs whose executables can be
-  /// updated into one another. Addresses and labels do not count.
+  /// Hash of kinds, functions, attributes and edges, of bodies as well: equal for graphs whose
+  /// executables can be updated into one another. Addresses and labels do not count.
   std::uint64_t signature() const noexcept;
-  /// Makes an executable. Throws DeviceError naming the node that the device cannot take.
+  /// Makes an executable. Throws DeviceError naming the node that the device cannot take, and
+  /// UsageError for a second executable of a graph with loops or branches while the first one lives
+  /// (CUDA allows one): record such a graph once for each executable.
   GraphExec instantiate() const;
 
   Device& device() const noexcept { return *device_; }

@@ -22,9 +22,11 @@
 namespace reprise {
 
 class CallWatch;
+class ConditionalCapture;
 class LiveRecording;
 class MappingTable;
 class StreamState;
+struct ConditionalSpec;
 
 /// How much of each stream's recorded work comes before a point: a vector clock over the streams of
 /// one recording. Kept by the public classes, so that an unjoined stream has a name on every
@@ -58,10 +60,14 @@ struct NodeInfo {
   NodeKind kind = NodeKind::kernel;
   std::string label;                        ///< "layer 0 / qkv"
   std::vector<std::uint32_t> dependencies;  ///< indices of earlier nodes
-  std::string function;                     ///< kernel's name; the label on the host
-  std::size_t bytes = 0;                    ///< of a copy or fill
+  /// Kernel's name, the label on the host; "while" or "if" of a conditional node.
+  std::string function;
+  std::size_t bytes = 0;                 ///< of a copy or fill
   std::uint64_t attributes = 0;          ///< hash of grid, block, shared memory, launch attributes
   std::optional<LaunchGeometry> launch;  ///< of a kernel, where the device has grids
+  /// Of a conditional node: what runs while, or where, the condition holds; then what runs where it
+  /// does not.
+  std::vector<std::vector<NodeInfo>> bodies;
 };
 
 enum class UpdateOutcome : std::uint8_t { updated, topology_differs, refused };
@@ -73,6 +79,10 @@ class RecordedGraph {
   virtual std::span<const NodeInfo> nodes() const = 0;
   /// Throws DeviceError naming the offending node.
   virtual std::shared_ptr<class ExecutableGraph> instantiate() const = 0;
+
+  // Kept by the public Graph: one with conditional nodes has one executable at a time.
+  mutable std::mutex executable_mutex;
+  mutable std::weak_ptr<class ExecutableGraph> executable;
 };
 
 /// What is launched. One launch at a time runs: a launch waits for the one before, on any stream.
@@ -158,7 +168,10 @@ class StreamState : public std::enable_shared_from_this<StreamState> {
   /// CaptureError for a recording the device itself found spoilt or unjoined.
   virtual std::shared_ptr<RecordedGraph> end_capture() = 0;
   virtual void discard_capture() noexcept = 0;
-  /// Nodes so far; only while capturing.
+  /// Only while capturing: begins a loop or a branch behind the work recorded so far
+  /// (device/conditional.h). Throws DeviceError where the device or its driver has none.
+  virtual std::unique_ptr<ConditionalCapture> begin_conditional(const ConditionalSpec& spec) = 0;
+  /// Nodes so far, of the body where one is open; only while capturing.
   virtual std::size_t captured_nodes() const = 0;
   /// The open label scopes are about to change: work recorded so far belongs to the present ones.
   /// Called by the recording thread; for devices that see some of the work only afterwards.

@@ -36,7 +36,13 @@ std::shared_ptr<LiveRecording> admit_work(StreamState& stream, std::string_view 
   stream.owner->require_usable();
   std::shared_ptr<LiveRecording> recording = stream.recording();
   if (recording != nullptr) {
-    if (recording->thread == std::this_thread::get_id()) return recording;
+    if (recording->thread == std::this_thread::get_id()) {
+      if (!recording->suspended()) return recording;
+      fail(*stream.owner, CaptureFault::refused,
+           refusal(*own_recording(*stream.owner), call, describe(stream),
+                   "the stream belongs to the recording around this body and takes work again when "
+                   "the body has ended; use the body's stream, or one that joins it by an event"));
+    }
     fail(*stream.owner, CaptureFault::wrong_thread,
          refusal(*recording, call, describe(stream),
                  fmt::format("only thread {}, which records, may use the stream until "

@@ -31,6 +31,14 @@ void wait_for_captured(StreamState& stream, const std::shared_ptr<LiveRecording>
                                  "has ended; record the event again before waiting for it",
                                  source.id, source.origin_name));
   }
+  if (recording != nullptr && recording->lies_in(source)) {
+    checks::fail(
+        *stream.owner, CaptureFault::isolated,
+        prefix(stream) +
+            fmt::format("the event was recorded outside of the body that stream '{}' records "
+                        "(recording {}, {}); let the stream wait for it before the loop or branch",
+                        recording->origin_name, recording->id, recording->progress()));
+  }
   if (recording != nullptr && recording != mark.recording) {
     checks::fail(
         *stream.owner, CaptureFault::merged,

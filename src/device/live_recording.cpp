@@ -26,14 +26,28 @@ std::uint64_t count_of(const RecordingClock& clock, const StreamState* stream) {
 }  // namespace
 
 LiveRecording::LiveRecording(std::uint64_t id_, DeviceKind kind_, int ordinal_,
-                             StreamState& origin_)
+                             StreamState& origin_, std::shared_ptr<LiveRecording> outer_)
     : id(id_),
       kind(kind_),
       ordinal(ordinal_),
       thread(std::this_thread::get_id()),
       thread_number(checks::thread_number()),
       origin(&origin_),
-      origin_name(origin_.name) {}
+      origin_name(origin_.name),
+      outer(std::move(outer_)) {}
+
+const LiveRecording& LiveRecording::outermost() const noexcept {
+  const LiveRecording* found = this;
+  while (found->outer != nullptr) found = found->outer.get();
+  return *found;
+}
+
+bool LiveRecording::lies_in(const LiveRecording& other) const noexcept {
+  for (const LiveRecording* around = outer.get(); around != nullptr; around = around->outer.get()) {
+    if (around == &other) return true;
+  }
+  return false;
+}
 
 std::vector<std::shared_ptr<StreamState>> LiveRecording::joined() const {
   const std::lock_guard lock(mutex_);

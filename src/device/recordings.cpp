@@ -31,12 +31,10 @@ struct Table {
   }
   std::shared_ptr<LiveRecording> of_this_thread_locked(DeviceKind kind, int ordinal) const {
     const auto self = std::this_thread::get_id();
-    for (const auto& recording : live) {
-      if (recording->thread == self && recording->kind == kind && recording->ordinal == ordinal) {
-        return recording;
-      }
-    }
-    return nullptr;
+    const auto found = std::find_if(live.rbegin(), live.rend(), [&](const auto& recording) {
+      return recording->thread == self && recording->kind == kind && recording->ordinal == ordinal;
+    });
+    return found == live.rend() ? nullptr : *found;  // bodies come after what they are bodies of
   }
   std::vector<Deferred> take_deferred_locked(DeviceKind kind, int ordinal) {
     std::vector<Deferred> taken;
@@ -102,13 +100,28 @@ std::shared_ptr<LiveRecording> open(StreamState& origin) {
                   checks::describe(origin), checks::thread_number()));
 }
 
+std::shared_ptr<LiveRecording> open_body(StreamState& origin,
+                                         std::shared_ptr<LiveRecording> outer) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  auto body = std::make_shared<LiveRecording>(all.next_id++, outer->kind, outer->ordinal, origin,
+                                              std::move(outer));
+  all.live.push_back(body);
+  all.live_count.store(all.live.size(), std::memory_order_release);
+  ++own_live;
+  body->outer->suspend(true);
+  origin.set_recording(body);
+  return body;
+}
+
 void close(const std::shared_ptr<LiveRecording>& recording) noexcept {
   for (const auto& stream : recording->end()) {
     stream->labels.clear();
     stream->set_recording(nullptr);
   }
-  recording->origin->labels.clear();
-  recording->origin->set_recording(nullptr);
+  if (recording->outer == nullptr) recording->origin->labels.clear();
+  recording->origin->set_recording(recording->outer);
+  if (recording->outer != nullptr) recording->outer->suspend(false);
   std::vector<Deferred> due;
   {
     Table& all = table();

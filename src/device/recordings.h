@@ -25,7 +25,9 @@ namespace reprise {
 /// A recording between begin and end. Thread safe.
 class LiveRecording {
  public:
-  LiveRecording(std::uint64_t id, DeviceKind kind, int ordinal, StreamState& origin);
+  /// `outer`: the recording that this one is a body of, null where it is none.
+  LiveRecording(std::uint64_t id, DeviceKind kind, int ordinal, StreamState& origin,
+                std::shared_ptr<LiveRecording> outer = nullptr);
 
   const std::uint64_t id;
   const DeviceKind kind;
@@ -34,6 +36,15 @@ class LiveRecording {
   const long thread_number;  ///< the system's number of `thread`, for messages
   StreamState* const origin;
   const std::string origin_name;
+  const std::shared_ptr<LiveRecording> outer;
+
+  /// The recording around all bodies; this one where it is no body.
+  const LiveRecording& outermost() const noexcept;
+  /// True where this is a body, at any depth, of `other`.
+  bool lies_in(const LiveRecording& other) const noexcept;
+  /// True while a body of it is recorded: no stream of it takes work then.
+  bool suspended() const noexcept { return suspended_.load(std::memory_order_acquire); }
+  void suspend(bool value) noexcept { suspended_.store(value, std::memory_order_release); }
 
   bool ended() const noexcept { return ended_.load(std::memory_order_acquire); }
 
@@ -67,6 +78,7 @@ class LiveRecording {
   RecordingClock& clock_locked(const StreamState& stream);
 
   std::atomic<bool> ended_{false};
+  std::atomic<bool> suspended_{false};
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<StreamState>> joined_;
   std::vector<std::pair<const StreamState*, RecordingClock>> clocks_;
@@ -83,12 +95,15 @@ namespace recordings {
 /// Opens a recording on `origin`; throws CaptureError{nested} if that stream, or this thread on
 /// this device, records already, or {refused} on the default stream.
 std::shared_ptr<LiveRecording> open(StreamState& origin);
-/// Closes it, detaches its streams, and runs what was deferred if it was the device's last. To be
-/// called on the thread that opened it.
+/// Opens the recording of a body on `origin`, a stream of `outer`, which waits until it is closed.
+/// To be called on the thread that records.
+std::shared_ptr<LiveRecording> open_body(StreamState& origin, std::shared_ptr<LiveRecording> outer);
+/// Closes it, detaches its streams, and runs what was deferred if it was the device's last. A
+/// body's stream goes back to the recording around it. To be called on the thread that opened it.
 void close(const std::shared_ptr<LiveRecording>& recording) noexcept;
 
-/// The live recording of the calling thread on that device, or null. Takes no lock on a thread
-/// that records nothing.
+/// The live recording of the calling thread on that device, the innermost body, or null. Takes no
+/// lock on a thread that records nothing.
 std::shared_ptr<LiveRecording> of_this_thread(DeviceKind kind, int ordinal) noexcept;
 bool any_live(DeviceKind kind, int ordinal) noexcept;
 /// All live recordings of the device, the oldest first.

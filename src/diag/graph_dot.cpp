@@ -36,7 +36,9 @@ std::string_view colour(std::string_view kind) {
   return "#75726a";
 }
 
-std::string node_line(std::size_t index, const GraphNode& node, double microseconds) {
+/// `name`: "n4", or "n4_0_2" for a node of a body.
+std::string node_line(const std::string& name, std::size_t index, const GraphNode& node,
+                      double microseconds) {
   const std::string_view inside = label_in_section(node.label);
   std::string first(inside.empty() ? std::string_view(node.label) : inside);
   if (first.empty()) first = node.function.empty() ? node.kind : node.function;
@@ -47,15 +49,40 @@ std::string node_line(std::size_t index, const GraphNode& node, double microseco
   if (node.launch) texts.push_back(resources_text(*node.launch));
   if (node.bytes > 0) texts.push_back(format_bytes(node.bytes));
   texts.push_back(time_text(microseconds));
-  return fmt::format("    n{} [label={}, color=\"{}\", tooltip={}];\n", index, lines(texts),
+  return fmt::format("    {} [label={}, color=\"{}\", tooltip={}];\n", name, lines(texts),
                      colour(node.kind), dot_quoted(fmt::format("node {}: {}", index, node.kind)));
+}
+
+/// The bodies of node `name` as boxes, each with a dashed edge from the node to its first one.
+void add_bodies(const std::string& name, const GraphNode& node, std::string& text) {
+  for (std::size_t body = 0; body < node.bodies.size(); ++body) {
+    const std::vector<GraphNode>& nodes = node.bodies[body];
+    const std::string inside = fmt::format("{}_{}", name, body);
+    const std::string_view role = body_name(node, body);
+    fmt::format_to(std::back_inserter(text),
+                   "  subgraph cluster_{} {{\n    label={};\n    style=dashed;\n", inside,
+                   dot_quoted(fmt::format("{}: {}", node.label, role)));
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      text += node_line(fmt::format("{}_{}", inside, i), i, nodes[i], -1);
+      add_bodies(fmt::format("{}_{}", inside, i), nodes[i], text);
+    }
+    text += "  }\n";
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      for (const std::uint32_t from : nodes[i].dependencies) {
+        fmt::format_to(std::back_inserter(text), "  {0}_{1} -> {0}_{2};\n", inside, from, i);
+      }
+    }
+    if (nodes.empty()) continue;
+    fmt::format_to(std::back_inserter(text), "  {} -> {}_0 [style=dashed, label={}];\n", name,
+                   inside, dot_quoted(role));
+  }
 }
 
 constexpr std::string_view kStyle = R"(  rankdir=TB;
   labelloc=t;
   fontname="Helvetica";
   node [shape=box, style="rounded,filled", fillcolor="#ffffff", fontname="Helvetica", fontsize=10];
-  edge [color="#75726a", arrowsize=0.6];
+  edge [color="#75726a", arrowsize=0.6, fontname="Helvetica", fontsize=9];
 )";
 
 }  // namespace
@@ -76,9 +103,13 @@ std::string graph_dot(const Graph& graph, const GraphCaption& caption) {
                               i, dot_quoted(name));
     for (const std::uint32_t node : sections[i].nodes) {
       const bool timed = !caption.node_microseconds.empty();
-      text += node_line(node, nodes[node], timed ? caption.node_microseconds[node] : -1);
+      text += node_line(fmt::format("n{}", node), node, nodes[node],
+                        timed ? caption.node_microseconds[node] : -1);
     }
     text += "  }\n";
+    for (const std::uint32_t node : sections[i].nodes) {
+      add_bodies(fmt::format("n{}", node), nodes[node], text);
+    }
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     for (const std::uint32_t from : nodes[i].dependencies) {

@@ -121,7 +121,17 @@ class Comparison {
  private:
   static bool same_work(const GraphNode& a, const GraphNode& b) {
     return a.kind == b.kind && a.function == b.function && a.bytes == b.bytes &&
-           a.launch == b.launch && label_in_section(a.label) == label_in_section(b.label);
+           a.launch == b.launch && label_in_section(a.label) == label_in_section(b.label) &&
+           std::equal(a.bodies.begin(), a.bodies.end(), b.bodies.begin(), b.bodies.end(),
+                      same_body);
+  }
+
+  /// Labels count behind the section's name only, as they do outside.
+  static bool same_body(const std::vector<GraphNode>& a, const std::vector<GraphNode>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const GraphNode& x, const GraphNode& y) {
+                        return same_work(x, y) && x.dependencies == y.dependencies;
+                      });
   }
 
   bool same_edges(std::uint32_t x, std::uint32_t y) const {

@@ -2,6 +2,7 @@
 // graph_svg(): a panel per section, a row per node, edges in lanes on the left.
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -25,6 +26,36 @@ constexpr double kLane = 16;
 constexpr double kMostLanes = 320;  // px for all lanes together; more of them move closer
 constexpr double kTimeBar = 70;     // px of the longest time
 constexpr double kLetter = 7.25;    // px of a fixed-width letter at 12 px
+constexpr double kBodyHeading = 24;
+constexpr double kBodyGap = 6;  // below a body
+constexpr double kMostBodyLanes = 96;
+
+/// True where `has` holds for a node, or for one in a body of it.
+template <class Has>
+bool any_of_all(std::span<const GraphNode> nodes, const Has& has) {
+  return std::any_of(nodes.begin(), nodes.end(), [&](const GraphNode& node) {
+    return has(node) ||
+           std::any_of(node.bodies.begin(), node.bodies.end(),
+                       [&](const std::vector<GraphNode>& body) { return any_of_all(body, has); });
+  });
+}
+
+/// Nodes of the graph or of a body, and where their dots go.
+struct Lanes {
+  std::span<const GraphNode> nodes;
+  const GraphRows& picture;
+  double left = 0;             ///< x of the first lane
+  double step = 0;             ///< px from lane to lane
+  std::vector<double> rows{};  ///< centres
+
+  double x(std::size_t row) const {
+    return left + step * static_cast<double>(picture.rows[row].lane);
+  }
+};
+
+double lane_step(std::size_t lanes, double most) {
+  return lanes > 1 ? std::min(kLane, most / static_cast<double>(lanes - 1)) : 0;
+}
 
 /// Where the columns are. Those with nothing to show have no width.
 struct Columns {
@@ -43,11 +74,11 @@ struct Columns {
 
 Columns columns_for(std::span<const GraphNode> nodes, std::size_t lanes, bool timed) {
   Columns at;
-  at.lane = lanes > 1 ? std::min(kLane, kMostLanes / static_cast<double>(lanes - 1)) : 0;
+  at.lane = lane_step(lanes, kMostLanes);
   at.lanes = kMargin + 22;
   at.label = at.lanes + at.lane * static_cast<double>(lanes - (lanes > 0 ? 1 : 0)) + 20;
   double x = at.label + at.label_width;
-  const auto any = [&](const auto& has) { return std::any_of(nodes.begin(), nodes.end(), has); };
+  const auto any = [&](const auto& has) { return any_of_all(nodes, has); };
   if (any([](const GraphNode& node) { return !function_beside_label(node).empty(); })) {
     at.function = x;
     at.function_width = 290;
@@ -68,7 +99,8 @@ class Drawing {
       : nodes_(std::move(nodes)),
         caption_(caption),
         picture_(graph_rows(nodes_, nodes_.size() > kUnfolded)),
-        at_(columns_for(nodes_, picture_.lanes, !caption.node_microseconds.empty())) {
+        at_(columns_for(nodes_, picture_.lanes, !caption.node_microseconds.empty())),
+        lanes_{.nodes = nodes_, .picture = picture_, .left = at_.lanes, .step = at_.lane} {
     for (const double time : caption.node_microseconds) {
       if (measured(time)) longest_ = std::max(longest_, time);
     }
@@ -78,16 +110,16 @@ class Drawing {
     heading();
     place();
     panels();
-    for (std::size_t row = 0; row < picture_.rows.size(); ++row) edges(row);
-    for (std::size_t row = 0; row < picture_.rows.size(); ++row) dot(row);
+    edges_and_dots(lanes_);
     return svg_.finish(at_.right + kMargin, y_ + kMargin - kGap, caption_.title, summary());
   }
 
  private:
-  std::string summary() const {
-    std::vector<std::uint32_t> all(nodes_.size());
+  std::string summary() const { return content_of(nodes_); }
+  static std::string content_of(std::span<const GraphNode> nodes) {
+    std::vector<std::uint32_t> all(nodes.size());
     for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
-    return content_text(nodes_, all);
+    return content_text(nodes, all);
   }
 
   void heading() {
@@ -127,7 +159,6 @@ class Drawing {
 
   /// Gives each row its y and each panel its place.
   void place() {
-    rows_.reserve(picture_.rows.size());
     for (std::size_t row = 0; row < picture_.rows.size(); ++row) {
       const std::size_t run = picture_.rows[row].run;
       const bool begins = row == 0 || picture_.rows[row - 1].run != run;
@@ -136,8 +167,9 @@ class Drawing {
         y_ += picture_.runs[run].folded ? 8 : titled(run) ? kHeading : 8;
       }
       const double height = picture_.runs[run].folded ? 38 : kRow;
-      rows_.push_back(y_ + height / 2);
+      lanes_.rows.push_back(y_ + height / 2);
       y_ += height;
+      if (!picture_.runs[run].folded) y_ += bodies_height(node_of(row));
       const bool ends = row + 1 == picture_.rows.size() || picture_.rows[row + 1].run != run;
       if (ends) {
         y_ += 8;
@@ -145,6 +177,10 @@ class Drawing {
         y_ += kGap;
       }
     }
+  }
+
+  const GraphNode& node_of(std::size_t row) const {
+    return nodes_[picture_.rows[row].nodes.front()];
   }
 
   bool titled(std::size_t run) const {
@@ -186,34 +222,39 @@ class Drawing {
   void texts(std::size_t row) {
     const GraphRow& own = picture_.rows[row];
     if (picture_.runs[own.run].folded) {
-      folded_texts(own, rows_[row] + 4);
-    } else {
-      node_texts(own.nodes.front(), rows_[row] + 4);
+      folded_texts(lanes_, own, at_.label, lanes_.rows[row] + 4);
+      return;
     }
+    const std::uint32_t index = own.nodes.front();
+    const std::string_view inside = label_in_section(nodes_[index].label);
+    const double y = lanes_.rows[row];
+    node_texts(nodes_[index], index, inside.empty() ? nodes_[index].label : inside, at_.label,
+               y + 4);
+    if (at_.time > 0) time(caption_.node_microseconds[index], y + 4);
+    bodies(nodes_[index], at_.label, y + kRow / 2);
   }
 
-  void folded_texts(const GraphRow& row, double y) {
-    const SectionRun& run = picture_.runs[row.run];
-    const GraphSection& first = picture_.sections[run.first];
-    const std::string label = run_label(picture_.sections, run);
-    const std::string original = picture_.sections[*first.same_as].label;
-    svg_.text(at_.label, y, "section", cut_to(label, 30), label);
-    svg_.text(at_.label + 250, y, "muted", "same as " + cut_to(original, 30),
+  void folded_texts(const Lanes& lanes, const GraphRow& row, double x, double y) {
+    const SectionRun& run = lanes.picture.runs[row.run];
+    const GraphSection& first = lanes.picture.sections[run.first];
+    const std::string label = run_label(lanes.picture.sections, run);
+    const std::string original = lanes.picture.sections[*first.same_as].label;
+    svg_.text(x, y, "section", cut_to(label, 30), label);
+    svg_.text(x + 250, y, "muted", "same as " + cut_to(original, 30),
               fmt::format("{}: kinds, functions, labels, bytes, launches and edges of all {} nodes "
                           "were compared with those of {}",
                           label, row.nodes.size(), original));
-    svg_.text(at_.right - 18, y, "small muted end", content_text(nodes_, row.nodes));
+    svg_.text(at_.right - 18, y, "small muted end", content_text(lanes.nodes, row.nodes));
   }
 
-  void node_texts(std::uint32_t index, double y) {
-    const GraphNode& node = nodes_[index];
-    const std::string_view inside = label_in_section(node.label);
+  void node_texts(const GraphNode& node, std::uint32_t index, std::string_view called, double x,
+                  double y) {
     const auto letters = [](double width) {
-      return static_cast<std::size_t>((width - 12) / kLetter);
+      return static_cast<std::size_t>(std::max(width - 12, 0.0) / kLetter);
     };
-    std::string label(inside.empty() ? std::string_view(node.label) : inside);
+    std::string label(called);
     if (label.empty()) label = node.function.empty() ? node.kind : node.function;
-    svg_.text(at_.label, y, "mono", cut_to(label, letters(at_.label_width)),
+    svg_.text(x, y, "mono", cut_to(label, letters(at_.label + at_.label_width - x)),
               fmt::format("node {}: {} {}", index, node.kind, node.label));
     const std::string_view function = function_beside_label(node);
     if (!function.empty() && function != label) {
@@ -225,7 +266,61 @@ class Drawing {
       svg_.text(at_.resources, y, "small muted end", resources_text(*node.launch));
     }
     if (node.bytes > 0) svg_.text(at_.bytes, y, "mono small end", format_bytes(node.bytes));
-    if (at_.time > 0) time(caption_.node_microseconds[index], y);
+  }
+
+  static GraphRows rows_of(const std::vector<GraphNode>& body) {
+    return graph_rows(body, body.size() > kUnfolded);
+  }
+
+  double bodies_height(const GraphNode& node) const {
+    double height = 0;
+    for (const std::vector<GraphNode>& body : node.bodies) height += body_height(body) + kBodyGap;
+    return height;
+  }
+
+  double body_height(const std::vector<GraphNode>& body) const {
+    const GraphRows picture = rows_of(body);
+    double height = kBodyHeading + 4;
+    for (const GraphRow& row : picture.rows) {
+      height += kRow;
+      if (!picture.runs[row.run].folded) height += bodies_height(body[row.nodes.front()]);
+    }
+    return height;
+  }
+
+  /// What a loop or branch runs, in a frame per body below its row.
+  void bodies(const GraphNode& node, double x, double y, int depth = 0) {
+    const double right = at_.right - std::min(8 + 3 * depth, 17);
+    for (std::size_t i = 0; i < node.bodies.size(); ++i) {
+      const double height = body_height(node.bodies[i]);
+      svg_.box({.x = x, .y = y, .width = right - x, .height = height, .radius = 6}, "body",
+               fmt::format("{} of '{}'", body_name(node, i), node.label));
+      svg_.text(x + 12, y + 16, "small muted", body_name(node, i));
+      svg_.text(at_.right - 18, y + 16, "small muted end", content_of(node.bodies[i]));
+      body_rows(node.bodies[i], x + 18, y + kBodyHeading, depth);
+      y += height + kBodyGap;
+    }
+  }
+
+  void body_rows(const std::vector<GraphNode>& body, double x, double y, int depth) {
+    const GraphRows picture = rows_of(body);
+    const double step = lane_step(picture.lanes, kMostBodyLanes);
+    Lanes lanes{.nodes = body, .picture = picture, .left = x, .step = step};
+    const double label =
+        x + step * static_cast<double>(std::max<std::size_t>(picture.lanes, 1) - 1) + 16;
+    for (const GraphRow& row : picture.rows) {
+      const std::uint32_t index = row.nodes.front();
+      lanes.rows.push_back(y + kRow / 2);
+      y += kRow;
+      if (picture.runs[row.run].folded) {
+        folded_texts(lanes, row, label, lanes.rows.back() + 4);
+        continue;
+      }
+      node_texts(body[index], index, body[index].label, label, lanes.rows.back() + 4);
+      bodies(body[index], label, y, depth + 1);
+      y += bodies_height(body[index]);
+    }
+    edges_and_dots(lanes);
   }
 
   void time(double microseconds, double y) {
@@ -236,20 +331,21 @@ class Drawing {
     svg_.text(at_.time, y, "mono small end", time_text(microseconds));
   }
 
-  double lane_x(std::size_t row) const {
-    return at_.lanes + at_.lane * static_cast<double>(picture_.rows[row].lane);
+  void edges_and_dots(const Lanes& lanes) {
+    for (std::size_t row = 0; row < lanes.rows.size(); ++row) edges(lanes, row);
+    for (std::size_t row = 0; row < lanes.rows.size(); ++row) dot(lanes, row);
   }
 
-  void edges(std::size_t row) {
-    const double x = lane_x(row);
-    const double y = rows_[row];
-    for (const std::size_t source : picture_.rows[row].sources) {
-      const double from = lane_x(source);
-      std::string path = fmt::format("M{} {}", coordinate(from), coordinate(rows_[source]));
+  void edges(const Lanes& lanes, std::size_t row) {
+    const double x = lanes.x(row);
+    const double y = lanes.rows[row];
+    for (const std::size_t source : lanes.picture.rows[row].sources) {
+      const double from = lanes.x(source);
+      std::string path = fmt::format("M{} {}", coordinate(from), coordinate(lanes.rows[source]));
       if (from == x) {
         path += fmt::format("V{}", coordinate(y));
       } else {
-        const double turn = std::max(y - kRow, rows_[source]);
+        const double turn = std::max(y - kRow, lanes.rows[source]);
         path += fmt::format("V{0}C{1} {2} {3} {2} {3} {4}", coordinate(turn), coordinate(from),
                             coordinate((turn + y) / 2), coordinate(x), coordinate(y));
       }
@@ -257,13 +353,13 @@ class Drawing {
     }
   }
 
-  void dot(std::size_t row) {
-    const GraphRow& own = picture_.rows[row];
-    const GraphNode& node = nodes_[own.nodes.front()];
+  void dot(const Lanes& lanes, std::size_t row) {
+    const GraphRow& own = lanes.picture.rows[row];
+    const GraphNode& node = lanes.nodes[own.nodes.front()];
     const std::string tip = own.nodes.size() > 1
-                                ? content_text(nodes_, own.nodes)
+                                ? content_text(lanes.nodes, own.nodes)
                                 : fmt::format("node {}: {}", own.nodes.front(), node.kind);
-    mark(lane_x(row), rows_[row], kind_class(node.kind), tip);
+    mark(lanes.x(row), lanes.rows[row], kind_class(node.kind), tip);
   }
 
   /// Kinds differ by shape too, for those who see no colours.
@@ -284,9 +380,9 @@ class Drawing {
   const GraphCaption& caption_;
   const GraphRows picture_;
   const Columns at_;
+  Lanes lanes_;  // of nodes_
   double longest_ = 0;
   double y_ = 0;
-  std::vector<double> rows_;  // centres
   std::vector<double> tops_;  // of panels
   std::vector<double> bottoms_;
   SvgWriter svg_;

@@ -10,6 +10,7 @@
 
 #include "core/text.h"
 #include "diag/node_groups.h"
+#include "diag/node_text.h"
 
 namespace reprise {
 namespace {
@@ -31,16 +32,41 @@ std::string kinds_of(const std::map<std::string, std::size_t>& kinds) {
   return text;
 }
 
-std::string node_lines(const std::vector<GraphNode>& nodes) {
-  std::string text =
-      fmt::format("{:>5}  {:<8} {:>10}  {:<12} {}\n", "index", "kind", "bytes", "after", "label");
+/// Letters of the longest kind, bodies included.
+std::size_t kind_width(const std::vector<GraphNode>& nodes) {
+  std::size_t width = 8;
+  for (const GraphNode& node : nodes) {
+    width = std::max(width, node.kind.size());
+    for (const std::vector<GraphNode>& body : node.bodies) {
+      width = std::max(width, kind_width(body));
+    }
+  }
+  return width;
+}
+
+/// Bodies of a node stand below it, set in.
+void add_node_lines(const std::vector<GraphNode>& nodes, std::size_t kinds, std::size_t depth,
+                    std::string& text) {
+  const std::string indent(4 * depth, ' ');
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const GraphNode& node = nodes[i];
     const std::string after =
         node.dependencies.empty() ? "-" : fmt::format("{}", fmt::join(node.dependencies, ","));
-    fmt::format_to(std::back_inserter(text), "{:>5}  {:<8} {:>10}  {:<12} {}\n", i, node.kind,
-                   bytes_of(node.bytes), after, shown(node.label));
+    fmt::format_to(std::back_inserter(text), "{}{:>5}  {:<{}} {:>10}  {:<12} {}\n", indent, i,
+                   node.kind, kinds, bytes_of(node.bytes), after, shown(node.label));
+    for (std::size_t body = 0; body < node.bodies.size(); ++body) {
+      fmt::format_to(std::back_inserter(text), "{}       {} of node {}:\n", indent,
+                     body_name(node, body), i);
+      add_node_lines(node.bodies[body], kinds, depth + 1, text);
+    }
   }
+}
+
+std::string node_lines(const std::vector<GraphNode>& nodes) {
+  const std::size_t kinds = kind_width(nodes);
+  std::string text = fmt::format("{:>5}  {:<{}} {:>10}  {:<12} {}\n", "index", "kind", kinds,
+                                 "bytes", "after", "label");
+  add_node_lines(nodes, kinds, 0, text);
   return text;
 }
 

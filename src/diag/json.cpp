@@ -84,6 +84,9 @@ Json nodes_json(const std::vector<GraphNode>& nodes, std::span<const double> mic
                     {"function", nodes[i].function},
                     {"bytes", nodes[i].bytes},
                     {"dependencies", nodes[i].dependencies}});
+    for (const auto& body : nodes[i].bodies) {
+      list.back()["bodies"].push_back(nodes_json(body, {}));
+    }
     if (nodes[i].launch) list.back()["launch"] = launch_json(*nodes[i].launch);
     if (!microseconds.empty() && measured(microseconds[i])) {
       list.back()["microseconds"] = microseconds[i];

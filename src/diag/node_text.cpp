@@ -87,6 +87,11 @@ std::string_view without_namespaces(std::string_view function) noexcept {
   return last == std::string_view::npos ? function : function.substr(last + 2);
 }
 
+std::string_view body_name(const GraphNode& node, std::size_t body) noexcept {
+  if (node.function != "if") return "body";
+  return body == 0 ? "then" : "otherwise";
+}
+
 void check_times(const GraphCaption& caption, std::size_t nodes) {
   const std::size_t times = caption.node_microseconds.size();
   if (times == 0 || times == nodes) return;

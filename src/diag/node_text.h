@@ -26,6 +26,9 @@ std::string_view function_beside_label(const GraphNode& node) noexcept;
 /// A kernel's name without the namespaces before it: "matmul_kernel<ns::half>".
 std::string_view without_namespaces(std::string_view function) noexcept;
 
+/// What a conditional node's body is to it: "body", "then", "otherwise".
+std::string_view body_name(const GraphNode& node, std::size_t body) noexcept;
+
 /// Throws UsageError unless `caption` has no times or one for each of `nodes` nodes.
 void check_times(const GraphCaption& caption, std::size_t nodes);
 bool measured(double microseconds) noexcept;

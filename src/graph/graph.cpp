@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <reprise/graph.h>
 
 #include "device/checks.h"
@@ -11,21 +13,29 @@ Graph::Graph(std::shared_ptr<Device> device, std::shared_ptr<const RecordedGraph
       recorded_(std::move(recorded)),
       signature_(structural_signature(recorded_->nodes())) {}
 
-std::size_t Graph::node_count() const noexcept { return recorded_->nodes().size(); }
+namespace {
 
-std::vector<GraphNode> Graph::nodes() const {
+std::vector<GraphNode> public_nodes(std::span<const NodeInfo> nodes) {
   std::vector<GraphNode> result;
-  result.reserve(node_count());
-  for (const NodeInfo& node : recorded_->nodes()) {
+  result.reserve(nodes.size());
+  for (const NodeInfo& node : nodes) {
     result.push_back({.kind = std::string(to_string(node.kind)),
                       .label = node.label,
                       .function = node.function,
                       .bytes = node.bytes,
                       .dependencies = node.dependencies,
-                      .launch = node.launch});
+                      .launch = node.launch,
+                      .bodies = {}});
+    for (const auto& body : node.bodies) result.back().bodies.push_back(public_nodes(body));
   }
   return result;
 }
+
+}  // namespace
+
+std::size_t Graph::node_count() const noexcept { return recorded_->nodes().size(); }
+
+std::vector<GraphNode> Graph::nodes() const { return public_nodes(recorded_->nodes()); }
 
 std::uint64_t Graph::signature() const noexcept { return signature_; }
 
@@ -34,7 +44,20 @@ GraphExec Graph::instantiate() const {
   checks::refuse_on_recording_thread(
       device_->state(), "Graph::instantiate", [&] { return "device " + device_->label(); },
       "instantiate after the recorded function");
-  return GraphExec(device_, recorded_->instantiate(), signature_);
+  if (!has_conditional(recorded_->nodes())) {
+    return GraphExec(device_, recorded_->instantiate(), signature_);
+  }
+  const std::lock_guard lock(recorded_->executable_mutex);
+  if (!recorded_->executable.expired()) {
+    throw UsageError(fmt::format(
+        "Graph::instantiate on device {}: the graph holds a loop or a branch and has an "
+        "executable already, and may have one at a time; record it again for a second, "
+        "or destroy the first before",
+        device_->label()));
+  }
+  auto executable = recorded_->instantiate();
+  recorded_->executable = executable;
+  return GraphExec(device_, std::move(executable), signature_);
 }
 
 }  // namespace reprise

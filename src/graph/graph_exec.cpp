@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <mutex>
+
 #include <fmt/format.h>
 
 #include <reprise/graph.h>
 
 #include "device/checks.h"
+#include "graph/signature.h"
 
 namespace reprise {
 namespace {
@@ -75,8 +78,18 @@ UpdateResult GraphExec::update(const Graph& graph) {
     throw UsageError("GraphExec::update: the graph was recorded on another device object");
   }
   if (graph.signature() != signature_) return UpdateResult::topology_differs;
-  switch (executable_->update(graph.recorded())) {
+  const RecordedGraph& recorded = graph.recorded();
+  const std::lock_guard lock(recorded.executable_mutex);
+  // Set for graphs with loops or branches only, whose executables share what they count in.
+  const auto other = recorded.executable.lock();
+  if (other != nullptr && other != executable_) {
+    throw UsageError(
+        "GraphExec::update: the graph holds a loop or a branch and has an executable of its own; "
+        "record it again for this one, or destroy that executable before");
+  }
+  switch (executable_->update(recorded)) {
     case UpdateOutcome::updated:
+      if (has_conditional(recorded.nodes())) recorded.executable = executable_;
       return UpdateResult::updated;
     case UpdateOutcome::topology_differs:
       return UpdateResult::topology_differs;

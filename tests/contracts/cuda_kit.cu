@@ -36,6 +36,8 @@ __global__ void fill_index_kernel(float* x, std::size_t n) {
   if (const std::size_t i = thread_index(); i < n) x[i] = static_cast<float>(i);
 }
 
+__global__ void add_integer_kernel(std::int32_t* x, std::int32_t c) { *x += c; }
+
 __global__ void wait_for_flag_kernel(const volatile std::uint32_t* flag) {
   // A test that forgot to open its gate is to fail, not to hang.
   constexpr int kMostRounds = 20'000'000;
@@ -60,6 +62,7 @@ void load_kernels() {
         reinterpret_cast<const void*>(copy_scaled_kernel),
         reinterpret_cast<const void*>(add_at_kernel),
         reinterpret_cast<const void*>(fill_index_kernel),
+        reinterpret_cast<const void*>(add_integer_kernel),
         reinterpret_cast<const void*>(wait_for_flag_kernel),
         reinterpret_cast<const void*>(fault_kernel)}) {
     cudaFuncAttributes attributes{};
@@ -101,6 +104,10 @@ class CudaKit final : public Kit {
     cuda::enqueue(stream, "fill_index", [=](cudaStream_t native) {
       fill_index_kernel<<<blocks_for(n), kThreads, 0, native>>>(x, n);
     });
+  }
+  void add_integer(Stream& stream, std::int32_t* x, std::int32_t c) override {
+    cuda::enqueue(stream, "add_integer",
+                  [=](cudaStream_t native) { add_integer_kernel<<<1, 1, 0, native>>>(x, c); });
   }
   void wait_for_flag(Stream& stream, std::uint32_t* flag) override {
     cuda::enqueue(stream, "wait_for_flag",

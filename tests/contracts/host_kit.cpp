@@ -45,6 +45,9 @@ class HostKit final : public Kit {
       for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<float>(i);
     });
   }
+  void add_integer(Stream& stream, std::int32_t* x, std::int32_t c) override {
+    host::enqueue(stream, "add_integer", [=] { *x += c; });
+  }
   void wait_for_flag(Stream& stream, std::uint32_t* flag) override {
     host::enqueue(stream, "wait_for_flag", [flag] {
       const std::atomic_ref<std::uint32_t> opened(*flag);

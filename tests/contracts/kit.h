@@ -32,6 +32,8 @@ class Kit {
                       std::size_t n, float c) = 0;
   /// x[i] = i
   virtual void fill_index(Stream& stream, float* x, std::size_t n) = 0;
+  /// *x += c, where `x` lies in device memory
+  virtual void add_integer(Stream& stream, std::int32_t* x, std::int32_t c) = 0;
   /// Keeps the stream busy until *flag is not 0. `flag` lies in pinned memory.
   virtual void wait_for_flag(Stream& stream, std::uint32_t* flag) = 0;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,6 +22,7 @@ namespace {
 using ::testing::Contains;
 using testing::Element;
 using testing::fake_graph;
+using testing::fake_loop;
 using testing::fake_node;
 using testing::fake_step;
 using ::testing::HasSubstr;
@@ -82,6 +84,21 @@ TEST(GraphDot, HoldsNodesEdgesAndAClusterPerSection) {
   EXPECT_THAT(dot.nodes.at("n4").at("label"), HasSubstr("132 × 256\n150.0 KiB shared, 168 reg"));
 }
 
+TEST(GraphDot, ABodyIsABoxThatItsNodePointsAt) {
+  const auto dot = read_dot(graph_dot(fake_graph(fake_loop())));
+  EXPECT_EQ(dot.nodes.size(), 9u);
+  EXPECT_THAT(dot.clusters, ::testing::UnorderedElementsAre(
+                                "begin", "decode", "decode / steps: body", "decode / chosen: then",
+                                "decode / more: body", "decode / chosen: otherwise", "end"));
+  EXPECT_THAT(dot.edges,
+              ::testing::UnorderedElementsAre(
+                  std::pair("n0", "n1"), std::pair("n1", "n2"), std::pair("n1", "n1_0_0"),
+                  std::pair("n1_0_0", "n1_0_1"), std::pair("n1_0_1", "n1_0_1_0_0"),
+                  std::pair("n1_0_1_0_0", "n1_0_1_0_1"), std::pair("n1_0_1", "n1_0_1_1_0"),
+                  std::pair("n1_0_1_0_0", "n1_0_1_0_0_0_0")));
+  EXPECT_THAT(dot.nodes.at("n1_0_1_0_0_0_0").at("label"), HasSubstr("one token"));
+}
+
 TEST(GraphDot, HostileLabelsAreText) {
   const Graph graph = fake_graph(hostile_step());
   const auto dot = read_dot(graph_dot(graph, hostile_caption()));
@@ -120,6 +137,50 @@ TEST(GraphSvg, ShowsTimesWhereMeasured) {
       texts(read_markup(graph_svg(fake_graph(fake_step(2)), caption), false), "text");
   EXPECT_THAT(shown, Contains("time"));
   EXPECT_EQ(std::count(shown.begin(), shown.end(), "1.2 µs"), 22);
+}
+
+double number(const Element& element, const std::string& attribute) {
+  return std::stod(element.attributes.at(attribute));
+}
+bool lies_in(const Element& inner, const Element& outer) {
+  const double top = number(outer, "y");
+  const double left = number(outer, "x");
+  return number(inner, "y") > top && number(inner, "y") < top + number(outer, "height") &&
+         number(inner, "x") > left && number(inner, "x") < left + number(outer, "width");
+}
+
+TEST(GraphSvg, ABodyLiesBelowItsNodeInAFrame) {
+  const auto elements = read_markup(graph_svg(fake_graph(fake_loop())), false);
+  std::vector<Element> frames;
+  std::map<std::string, Element> labels;
+  for (const Element& element : elements) {
+    if (element.name == "rect" && element.attributes.at("class") == "body") {
+      frames.push_back(element);
+    }
+    if (element.name == "text") labels.insert_or_assign(element.text, element);
+  }
+  // In the order of drawing: the steps, then of the branch, the loop in it, otherwise.
+  ASSERT_EQ(frames.size(), 4u);
+  EXPECT_TRUE(lies_in(labels.at("decode / embed"), frames[0]));
+  EXPECT_TRUE(lies_in(labels.at("decode / chosen"), frames[0]));
+  EXPECT_TRUE(lies_in(labels.at("count"), frames[1]));
+  EXPECT_TRUE(lies_in(labels.at("one token"), frames[2]));
+  EXPECT_TRUE(lies_in(labels.at("skip"), frames[3]));
+  EXPECT_FALSE(lies_in(labels.at("skip"), frames[1]));
+  EXPECT_TRUE(lies_in(frames[2], frames[1]));
+  for (std::size_t i = 1; i < frames.size(); ++i) EXPECT_TRUE(lies_in(frames[i], frames[0])) << i;
+  for (const Element& frame : frames) EXPECT_FALSE(lies_in(labels.at("end"), frame));
+  for (const char* role : {"then", "otherwise", "body"}) EXPECT_TRUE(labels.contains(role)) << role;
+}
+
+TEST(GraphSvg, ALargeBodyFoldsItsLayers) {
+  std::vector<NodeInfo> nodes{fake_node("steps", {}, NodeKind::conditional)};
+  nodes[0].function = "while";
+  nodes[0].bodies.push_back(fake_step(32));
+  const auto shown = texts(read_markup(graph_svg(fake_graph(nodes)), false), "text");
+  EXPECT_THAT(shown, Contains("layers 1–31"));
+  EXPECT_THAT(shown, Contains("same as layer 0"));
+  EXPECT_THAT(shown, Contains("132 × 256"));
 }
 
 TEST(GraphSvg, HostileLabelsAreText) {
@@ -161,6 +222,22 @@ TEST(GraphHtml, HoldsTheGraphAsData) {
   EXPECT_EQ(data["sections"][5]["same_as"], 3);
   EXPECT_EQ(data["runs"][4]["label"], "layers 1–3");
   EXPECT_EQ(data["runs"][4]["count"], 3);
+}
+
+TEST(GraphHtml, HoldsBodiesWithinTheirNodes) {
+  const auto data = page_data(read_markup(graph_html(fake_graph(fake_loop())), true));
+  ASSERT_EQ(data["nodes"].size(), 3u);
+  EXPECT_FALSE(data["nodes"][0].contains("bodies"));
+  const auto& steps = data["nodes"][1]["bodies"];
+  ASSERT_EQ(steps.size(), 1u);
+  ASSERT_EQ(steps[0].size(), 2u);
+  EXPECT_EQ(steps[0][0]["label"], "decode / embed");
+  const auto& branch = steps[0][1];
+  EXPECT_EQ(branch["function"], "if");
+  EXPECT_EQ(branch["dependencies"], nlohmann::json::array({0}));
+  ASSERT_EQ(branch["bodies"].size(), 2u);
+  EXPECT_EQ(branch["bodies"][0][0]["bodies"][0][0]["label"], "one token");
+  EXPECT_EQ(branch["bodies"][1][0]["label"], "skip");
 }
 
 TEST(GraphHtml, AllowsItselfNoNetwork) {
@@ -216,6 +293,18 @@ TEST(GraphPicture, TimesForAnotherNumberOfNodesAreRefused) {
   EXPECT_THROW(graph_dot(graph, caption), UsageError);
   EXPECT_THROW(graph_svg(graph, caption), UsageError);
   EXPECT_THROW(graph_html(graph, caption), UsageError);
+}
+
+TEST(GraphPicture, HostileLabelsInBodiesAreText) {
+  std::vector<NodeInfo> nodes{fake_node("<b>", {}, NodeKind::conditional)};
+  nodes[0].bodies = {hostile_step(), hostile_step()};
+  nodes[0].function = "if";
+  const Graph graph = fake_graph(nodes);
+  EXPECT_EQ(read_dot(graph_dot(graph)).nodes.size(), 1 + 2 * hostile_step().size());
+  EXPECT_EQ(texts(read_markup(graph_svg(graph), false), "b").size(), 0u);
+  const auto elements = read_markup(graph_html(graph), true);
+  EXPECT_EQ(texts(elements, "script").size(), 2u);
+  EXPECT_EQ(page_data(elements)["nodes"][0]["bodies"][1].size(), hostile_step().size());
 }
 
 TEST(GraphPicture, OneNodeIsAPictureToo) {

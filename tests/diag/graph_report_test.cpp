@@ -13,6 +13,7 @@
 #include "diag/graph_text.h"
 #include "diag/json.h"
 #include "diag/node_groups.h"
+#include "diag/support/fake_graph.h"
 
 namespace reprise {
 namespace {
@@ -78,6 +79,51 @@ TEST_F(GraphReport, TextShowsNodesGroupsAndSums) {
             "(unnamed)      1  1 fill\n"
             "layer 0        2  2 kernel\n"
             "in all         3  1 fill, 2 kernel\n");
+}
+
+TEST(GraphText, ABodyStandsBelowItsNode) {
+  EXPECT_EQ(graph_text(testing::fake_graph(testing::fake_loop())),
+            "index  kind             bytes  after        label\n"
+            "    0  kernel               -  -            begin\n"
+            "    1  conditional          -  0            decode / steps\n"
+            "       body of node 1:\n"
+            "        0  copy              4096  -            decode / embed\n"
+            "        1  conditional          -  0            decode / chosen\n"
+            "           then of node 1:\n"
+            "            0  conditional          -  -            decode / more\n"
+            "               body of node 0:\n"
+            "                0  kernel               -  -            one token\n"
+            "            1  kernel               -  0            count\n"
+            "           otherwise of node 1:\n"
+            "            0  kernel               -  -            skip\n"
+            "    2  kernel               -  1            end\n"
+            "\n"
+            "group      nodes  kinds\n"
+            "begin          1  1 kernel\n"
+            "decode         1  1 conditional\n"
+            "end            1  1 kernel\n"
+            "in all         3  1 conditional, 2 kernel\n");
+}
+
+TEST(GraphText, AGraphThatDiffersInABodyOnlyHasAnotherSignature) {
+  const auto signature = [](const std::vector<NodeInfo>& nodes) {
+    return testing::fake_graph(nodes).signature();
+  };
+  const std::uint64_t whole = signature(testing::fake_loop());
+  EXPECT_EQ(signature(testing::fake_loop()), whole);
+  std::vector<NodeInfo> nodes = testing::fake_loop();
+  std::vector<NodeInfo>& then = nodes[1].bodies[0][1].bodies[0];
+  then[0].bodies[0][0].attributes = 1;  // three bodies deep
+  EXPECT_NE(signature(nodes), whole);
+  nodes = testing::fake_loop();
+  std::swap(nodes[1].bodies[0][1].bodies[0], nodes[1].bodies[0][1].bodies[1]);
+  EXPECT_NE(signature(nodes), whole);
+  nodes = testing::fake_loop();
+  nodes[1].bodies[0][1].bodies.pop_back();
+  EXPECT_NE(signature(nodes), whole);
+  nodes = testing::fake_loop();
+  nodes[1].bodies[0][1].dependencies.clear();
+  EXPECT_NE(signature(nodes), whole);
 }
 
 TEST_F(GraphReport, BucketsShowStateAndCounts) {

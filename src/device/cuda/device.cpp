@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "device/cuda/conditional.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/event.h"
 #include "device/cuda/nvtx.h"
@@ -75,6 +76,7 @@ CudaDevice::CudaDevice(int ordinal) {
   properties.total_memory = found.totalGlobalMem;
   properties.multiprocessors = found.multiProcessorCount;
   properties.compute_capability = found.major * 10 + found.minor;
+  load_control_kernels();
   profiled = nvtx::attached();
 }
 

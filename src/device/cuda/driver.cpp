@@ -70,6 +70,24 @@ cudaError_t node_dependencies(cudaGraphNode_t node, NodeDependencies& out) {
   return get_dependencies(node, out.nodes.data(), out.edges.data(), &count);
 }
 
+cudaError_t add_graph_node(cudaGraph_t graph, const std::vector<cudaGraphNode_t>& before,
+                           cudaGraphNodeParams& params, cudaGraphNode_t& node) {
+#if CUDART_VERSION >= 13000
+  return cudaGraphAddNode(&node, graph, before.data(), nullptr, before.size(), &params);
+#else
+  return cudaGraphAddNode(&node, graph, before.data(), before.size(), &params);
+#endif
+}
+
+cudaError_t set_capture_tail(cudaStream_t stream, cudaGraphNode_t node) {
+#if CUDART_VERSION >= 13000
+  return cudaStreamUpdateCaptureDependencies(stream, &node, nullptr, 1,
+                                             cudaStreamSetCaptureDependencies);
+#else
+  return cudaStreamUpdateCaptureDependencies(stream, &node, 1, cudaStreamSetCaptureDependencies);
+#endif
+}
+
 const DriverCalls& DriverCalls::get() {
   static const DriverCalls calls = [] {
     DriverCalls found;

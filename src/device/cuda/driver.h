@@ -42,6 +42,12 @@ struct NodeDependencies {
 };
 cudaError_t node_dependencies(cudaGraphNode_t node, NodeDependencies& out);
 
+/// Adds a node behind `before` by full edges. Fills what `params` hands back.
+cudaError_t add_graph_node(cudaGraph_t graph, const std::vector<cudaGraphNode_t>& before,
+                           cudaGraphNodeParams& params, cudaGraphNode_t& node);
+/// Lets the stream's next captured work come after `node` only.
+cudaError_t set_capture_tail(cudaStream_t stream, cudaGraphNode_t node);
+
 /// The driver's answers have the runtime's numbers.
 inline cudaError_t to_runtime(CUresult result) noexcept { return static_cast<cudaError_t>(result); }
 

@@ -37,22 +37,31 @@ GraphHandle::~GraphHandle() {
   if (cudaGraphDestroy(graph_) != cudaSuccess) cudaGetLastError();
 }
 
-std::string CudaGraph::describe_node(cudaGraphNode_t node) const {
-  const auto found = std::find(nodes_.handles.begin(), nodes_.handles.end(), node);
-  if (node == nullptr || found == nodes_.handles.end()) return "no node in particular";
-  const auto index = static_cast<std::size_t>(found - nodes_.handles.begin());
-  const NodeInfo& info = nodes_.infos[index];
+std::string describe_node(std::size_t index, const NodeInfo& info) {
   return fmt::format("node {} ({} '{}'{}{})", index, to_string(info.kind), info.label,
                      info.function.empty() ? "" : ", ", info.function);
+}
+
+std::string CudaGraph::describe_node(cudaGraphNode_t node) const {
+  if (node == nullptr) return "no node in particular";
+  const auto found = std::find(nodes_.handles.begin(), nodes_.handles.end(), node);
+  if (found != nodes_.handles.end()) {
+    const auto index = static_cast<std::size_t>(found - nodes_.handles.begin());
+    return cuda::describe_node(index, nodes_.infos[index]);
+  }
+  for (const auto& [handle, text] : nodes_.inner) {
+    if (handle == node) return text;
+  }
+  return "a node that it did not record";
 }
 
 std::shared_ptr<ExecutableGraph> CudaGraph::instantiate() const {
   check(cudaSetDevice(device_.properties.ordinal), device_, "Graph::instantiate");
   cudaGraphInstantiateParams params{};
-  cudaGraphExec_t executable = nullptr;
-  const cudaError_t status = cudaGraphInstantiateWithParams(&executable, graph_.get(), &params);
+  cudaGraphExec_t made = nullptr;
+  const cudaError_t status = cudaGraphInstantiateWithParams(&made, graph_.get(), &params);
   if (status == cudaSuccess && params.result_out == cudaGraphInstantiateSuccess) {
-    return std::make_shared<CudaExecutable>(executable, device_);
+    return std::make_shared<CudaExecutable>(made, device_, memory_);
   }
   if (is_sticky(status)) fail(status, device_, "Graph::instantiate");
   cudaGetLastError();
@@ -86,7 +95,10 @@ UpdateOutcome CudaExecutable::update(const RecordedGraph& graph) {
   check(cudaSetDevice(device_.properties.ordinal), device_, "GraphExec::update");
   cudaGraphExecUpdateResultInfo info{};
   const cudaError_t status = cudaGraphExecUpdate(executable_, other.handle(), &info);
-  if (status == cudaSuccess) return UpdateOutcome::updated;
+  if (status == cudaSuccess) {
+    memory_ = other.memory();
+    return UpdateOutcome::updated;
+  }
   if (status != cudaErrorGraphExecUpdateFailure) fail(status, device_, "GraphExec::update");
   cudaGetLastError();  // the failure stays behind as the thread's last error
   return info.result == cudaGraphExecUpdateErrorTopologyChanged ||

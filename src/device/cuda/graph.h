@@ -31,7 +31,10 @@ class GraphHandle {
 struct GraphNodes {
   std::vector<NodeInfo> infos;
   std::vector<cudaGraphNode_t> handles;
+  InnerNodes inner;
 };
+/// "node 3 (kernel 'layer 0 / qkv', qkv_kernel)", for messages.
+std::string describe_node(std::size_t index, const NodeInfo& info);
 
 /// Reads kinds, functions, attributes and edges. Every node comes after those it depends on. Throws
 /// CaptureError for a node that allocates or frees memory.
@@ -39,15 +42,21 @@ GraphNodes read_nodes(cudaGraph_t graph, const NodeLabels& labels, StreamState& 
 
 class CudaGraph final : public RecordedGraph {
  public:
-  CudaGraph(GraphHandle graph, GraphNodes nodes, DeviceState& device)
-      : graph_(std::move(graph)), nodes_(std::move(nodes)), device_(device) {}
+  CudaGraph(GraphHandle graph, GraphNodes nodes, DeviceState& device,
+            std::vector<std::shared_ptr<void>> memory)
+      : memory_(std::move(memory)),
+        graph_(std::move(graph)),
+        nodes_(std::move(nodes)),
+        device_(device) {}
   std::span<const NodeInfo> nodes() const override { return nodes_.infos; }
   std::shared_ptr<ExecutableGraph> instantiate() const override;
   cudaGraph_t handle() const noexcept { return graph_.get(); }
+  const std::vector<std::shared_ptr<void>>& memory() const noexcept { return memory_; }
 
  private:
   std::string describe_node(cudaGraphNode_t node) const;
 
+  const std::vector<std::shared_ptr<void>> memory_;  // that the nodes use; goes after the graph
   GraphHandle graph_;
   GraphNodes nodes_;
   DeviceState& device_;  // outlives this: the public Graph holds both
@@ -56,8 +65,9 @@ class CudaGraph final : public RecordedGraph {
 /// Calls from several threads at once are the caller's to keep apart, as CUDA's are.
 class CudaExecutable final : public ExecutableGraph {
  public:
-  explicit CudaExecutable(cudaGraphExec_t executable, DeviceState& device)
-      : executable_(executable), device_(device) {}
+  CudaExecutable(cudaGraphExec_t executable, DeviceState& device,
+                 std::vector<std::shared_ptr<void>> memory)
+      : executable_(executable), device_(device), memory_(std::move(memory)) {}
   ~CudaExecutable() override;
   CudaExecutable(const CudaExecutable&) = delete;
   CudaExecutable& operator=(const CudaExecutable&) = delete;
@@ -70,6 +80,8 @@ class CudaExecutable final : public ExecutableGraph {
  private:
   cudaGraphExec_t executable_;
   DeviceState& device_;
+  // Of the graph that it runs. Giving memory back waits for work in flight (DeviceState::free).
+  std::vector<std::shared_ptr<void>> memory_;
   // A launch runs after the one before, also on another stream: the last one is enough to wait for.
   // A stream that is gone was drained.
   std::weak_ptr<StreamState> last_stream_;

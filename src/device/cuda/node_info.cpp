@@ -190,6 +190,10 @@ NodeInfo read_node(cudaGraphNode_t node, const NodeLabels& labels, StreamState& 
   }
   if (info.kind == NodeKind::kernel) read_kernel(node, info, stream);
   if (info.kind == NodeKind::copy) info.bytes = copied_bytes(node, stream);
+  if (const ConditionalNode* const known = labels.conditional(node)) {
+    info.function = known->function;
+    info.bodies = known->bodies;
+  }
   if (info.kind == NodeKind::fill) info.bytes = filled_bytes(node, stream);
   return info;
 }
@@ -264,6 +268,9 @@ GraphNodes read_nodes(cudaGraph_t graph, const NodeLabels& labels, StreamState& 
   result.handles = ordered.nodes();
   for (const cudaGraphNode_t node : ordered.nodes()) {
     NodeInfo info = read_node(node, labels, stream);
+    if (const ConditionalNode* const known = labels.conditional(node)) {
+      result.inner.insert(result.inner.end(), known->inner.begin(), known->inner.end());
+    }
     ordered.fill_edges(node, info);
     result.infos.push_back(std::move(info));
   }

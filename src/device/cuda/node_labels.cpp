@@ -28,4 +28,19 @@ const std::string& NodeLabels::of(cudaGraphNode_t node) const {
   return found == labels_.end() ? none : found->second;
 }
 
+void NodeLabels::add_conditional(cudaGraphNode_t node, ConditionalNode recorded) {
+  conditionals_.insert_or_assign(node, std::move(recorded));
+}
+
+const ConditionalNode* NodeLabels::conditional(cudaGraphNode_t node) const {
+  const auto found = conditionals_.find(node);
+  return found == conditionals_.end() ? nullptr : &found->second;
+}
+
+void NodeLabels::clear() noexcept {
+  labels_.clear();
+  conditionals_.clear();
+  memory_.clear();
+}
+
 }  // namespace reprise::cuda

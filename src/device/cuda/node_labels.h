@@ -1,15 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which label each node of a recording in progress has. CUDA keeps none, and a launch does not say
-// which node it became: so after each call the end of the stream's recorded work is looked at.
+// What is known of the nodes of a recording in progress and CUDA does not keep: their labels, and
+// what a conditional node holds. A launch does not say which node it became: so after each call the
+// end of the stream's recorded work is looked at.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <cuda_runtime_api.h>
 
+#include "device/backend.h"
+
 namespace reprise::cuda {
+
+/// Nodes of bodies, at any depth, and what messages call them: a driver's complaint names the
+/// handle.
+using InnerNodes = std::vector<std::pair<cudaGraphNode_t, std::string>>;
+
+struct ConditionalNode {
+  std::string function;
+  std::vector<std::vector<NodeInfo>> bodies;
+  InnerNodes inner;
+};
 
 /// Used by the recording thread only.
 class NodeLabels {
@@ -19,10 +34,18 @@ class NodeLabels {
                            std::size_t& named);
   /// "" for a node that nobody named.
   const std::string& of(cudaGraphNode_t node) const;
-  void clear() noexcept { labels_.clear(); }
+  void add_conditional(cudaGraphNode_t node, ConditionalNode recorded);
+  /// Null for a node that is none of ours.
+  const ConditionalNode* conditional(cudaGraphNode_t node) const;
+  /// Device memory that the nodes use: lives as long as what is made of the recording.
+  void keep(std::shared_ptr<void> memory) { memory_.push_back(std::move(memory)); }
+  std::vector<std::shared_ptr<void>> take_memory() noexcept { return std::move(memory_); }
+  void clear() noexcept;
 
  private:
   std::unordered_map<cudaGraphNode_t, std::string> labels_;
+  std::unordered_map<cudaGraphNode_t, ConditionalNode> conditionals_;
+  std::vector<std::shared_ptr<void>> memory_;
 };
 
 }  // namespace reprise::cuda

@@ -29,6 +29,7 @@ class CudaStream final : public StreamState {
   void begin_capture(std::shared_ptr<LiveRecording> recording) override;
   std::shared_ptr<RecordedGraph> end_capture() override;
   void discard_capture() noexcept override;
+  std::unique_ptr<ConditionalCapture> begin_conditional(const ConditionalSpec& spec) override;
   std::size_t captured_nodes() const override;
   void labels_will_change() override;
 
@@ -43,15 +44,29 @@ class CudaStream final : public StreamState {
   /// call `label` under the open scopes, and counts them.
   void after_raw_work(std::string_view label);
 
+  // For conditional nodes; the recording thread's, while it records.
+  /// The native stream that takes the work, and the recording that this becomes part of.
+  struct Target {
+    cudaStream_t handle = nullptr;
+    std::shared_ptr<LiveRecording> recording;
+  };
+  /// Turns the stream to a body and back. Returns what it had.
+  Target exchange_target(Target next) noexcept;
+  /// Names nodes of ours, which do not count as work of the recording.
+  void name_control_nodes(const std::string& label);
+  /// Device memory that lives as long as what is made of the recording.
+  void* keep_memory(std::size_t bytes);
+  /// Of the recording and all its bodies.
+  NodeLabels& shared_labels() const;
+
  private:
   bool capturing_locked() const;
-  NodeLabels& shared_labels() const;
   /// Names nodes that nobody named yet; returns how many. `recording` takes the work.
   void name_new_nodes(LiveRecording& recording, std::string_view leaf, bool count);
   template <class Enqueue>
   void enqueue(std::string_view call, const Enqueue& enqueue);
 
-  cudaStream_t stream_ = nullptr;
+  cudaStream_t stream_ = nullptr;  // while a body is recorded: another one
   const bool legacy_;
   // Orders the beginning of a recording and waits by other threads, which would break it. No work
   // takes it, and no replay.

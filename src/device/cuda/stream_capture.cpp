@@ -57,8 +57,9 @@ std::shared_ptr<RecordedGraph> CudaStream::end_capture() {
   }
   GraphHandle owned(graph);
   auto nodes = read_nodes(owned.get(), node_labels_, *this);
+  auto memory = node_labels_.take_memory();
   node_labels_.clear();
-  return std::make_shared<CudaGraph>(std::move(owned), std::move(nodes), *owner);
+  return std::make_shared<CudaGraph>(std::move(owned), std::move(nodes), *owner, std::move(memory));
 }
 
 void CudaStream::discard_capture() noexcept {
@@ -80,7 +81,7 @@ std::size_t CudaStream::captured_nodes() const {
 }
 
 NodeLabels& CudaStream::shared_labels() const {
-  return static_cast<CudaStream&>(*recording()->origin).node_labels_;
+  return static_cast<CudaStream&>(*recording()->outermost().origin).node_labels_;
 }
 
 void CudaStream::name_new_nodes(LiveRecording& live, std::string_view leaf, bool count) {
@@ -102,14 +103,37 @@ void CudaStream::labels_will_change() {
   }
 }
 
+void CudaStream::name_control_nodes(const std::string& label) {
+  CaptureTail now;
+  check(capture_tail(stream_, now), *this, "capture");
+  std::size_t named = 0;
+  check(shared_labels().name_unnamed(now.tail, full_label(label), named), *this, "capture");
+}
+
+void* CudaStream::keep_memory(std::size_t bytes) {
+  const RelaxedGuard relaxed;  // known to leave a recording alone
+  DeviceState* const source = owner;
+  void* const data = source->allocate(bytes, MemorySpace::device);
+  const auto release = [source, bytes](void* memory) {
+    source->free(memory, bytes, MemorySpace::device);
+  };
+  shared_labels().keep(std::shared_ptr<void>(data, release));
+  return data;
+}
+
 void CudaStream::before_raw_work() {
   check(cudaSetDevice(owner->properties.ordinal), *this, "cuda::native");
   labels_will_change();
 }
 
 void CudaStream::after_raw_work(std::string_view label) {
-  check(cudaGetLastError(), *this, label);
   const auto live = recording();
+  const bool in_body = live != nullptr && live->outer != nullptr;
+  if (const cudaError_t status = cudaGetLastError(); status != cudaSuccess) {
+    constexpr std::string_view kHint =
+        " (a body takes kernels, copies, fills, child graphs, loops and branches only)";
+    fail(status, *this, fmt::format("{}{}", label, in_body ? kHint : std::string_view()));
+  }
   if (live != nullptr && live->thread == std::this_thread::get_id()) {
     name_new_nodes(*live, label, true);
   }

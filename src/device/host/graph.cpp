@@ -7,6 +7,19 @@
 
 namespace reprise::host {
 
+namespace {
+
+bool same_structure(std::span<const NodeInfo> a, std::span<const NodeInfo> b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const NodeInfo& x, const NodeInfo& y) {
+        return x.kind == y.kind && x.dependencies == y.dependencies &&
+               std::equal(x.bodies.begin(), x.bodies.end(), y.bodies.begin(), y.bodies.end(),
+                          [](const auto& p, const auto& q) { return same_structure(p, q); });
+      });
+}
+
+}  // namespace
+
 std::shared_ptr<ExecutableGraph> HostGraph::instantiate() const {
   return std::make_shared<HostExecutable>(program_);
 }
@@ -27,13 +40,7 @@ void HostExecutable::launch(StreamState& stream) {
 UpdateOutcome HostExecutable::update(const RecordedGraph& graph) {
   const auto& other = static_cast<const HostGraph&>(graph);
   const std::lock_guard lock(mutex_);
-  const auto same = [](const NodeInfo& a, const NodeInfo& b) {
-    return a.kind == b.kind && a.dependencies == b.dependencies;
-  };
-  if (!std::equal(program_->nodes.begin(), program_->nodes.end(), other.nodes().begin(),
-                  other.nodes().end(), same)) {
-    return UpdateOutcome::topology_differs;
-  }
+  if (!same_structure(program_->nodes, other.nodes())) return UpdateOutcome::topology_differs;
   program_ = other.program();
   return UpdateOutcome::updated;
 }

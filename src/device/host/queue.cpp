@@ -90,17 +90,38 @@ void Queue::work_off() {
 void Queue::run(const Item& item) {
   if (item.wait_for) item.wait_for->wait(item.wait_ticket);
   run_guarded(item.work, item.work.label);
-  if (item.program) {
-    for (std::size_t index = 0; index < item.program->work.size(); ++index) {
-      run_guarded(item.program->work[index], item.program->nodes[index].label);
-    }
-  }
+  if (item.program) run(*item.program);
   if (item.timestamp) {
     const std::lock_guard stamp(item.timestamp->mutex);
     if (item.timestamp->latest == item.timestamp_number) {
       item.timestamp->time = std::chrono::steady_clock::now();
     }
   }
+}
+
+void Queue::run(const Program& program) {
+  for (std::size_t index = 0; index < program.work.size(); ++index) {
+    const Work& work = program.work[index];
+    if (work.kind == Work::Kind::conditional) {
+      run(*work.conditional);
+    } else {
+      run_guarded(work, program.nodes[index].label);
+    }
+  }
+}
+
+void Queue::run(const Conditional& node) {
+  const auto holds = [&] {
+    return !device_.lost.load(std::memory_order_acquire) && *node.spec.condition != 0;
+  };
+  if (node.spec.kind == ConditionalSpec::Kind::loop) {
+    for (std::uint32_t round = 0; round < node.spec.max_iterations && holds(); ++round) {
+      run(*node.bodies.front());
+    }
+    return;
+  }
+  const std::size_t taken = holds() ? 0 : 1;
+  if (taken < node.bodies.size()) run(*node.bodies[taken]);
 }
 
 void Queue::run_guarded(const Work& work, const std::string& label) {

@@ -57,6 +57,8 @@ class Queue {
   void work_off();
   bool take(Item& item);
   void run(const Item& item);
+  void run(const Program& program);
+  void run(const Conditional& node);
   void run_guarded(const Work& work, const std::string& label);
 
   DeviceState& device_;

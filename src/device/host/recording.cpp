@@ -5,7 +5,7 @@
 
 namespace reprise::host {
 
-void Recording::append(Work work, NodeKind kind, std::string label, Frontier& frontier) {
+NodeInfo& Recording::append(Work work, NodeKind kind, std::string label, Frontier& frontier) {
   NodeInfo node;
   node.kind = kind;
   node.label = std::move(label);
@@ -14,7 +14,7 @@ void Recording::append(Work work, NodeKind kind, std::string label, Frontier& fr
   node.bytes = work.bytes;
   frontier.assign(1, static_cast<std::uint32_t>(program_->work.size()));
   program_->work.push_back(std::move(work));
-  program_->nodes.push_back(std::move(node));
+  return program_->nodes.emplace_back(std::move(node));
 }
 
 void Recording::merge(Frontier& frontier, const Frontier& other) const {

@@ -21,8 +21,8 @@ class Recording {
   const std::thread::id thread = std::this_thread::get_id();
   std::atomic<bool> ended{false};
 
-  /// Adds a node behind `frontier`, which then holds that node only.
-  void append(Work work, NodeKind kind, std::string label, Frontier& frontier);
+  /// Adds a node behind `frontier`, which then holds that node only. The node may be completed.
+  NodeInfo& append(Work work, NodeKind kind, std::string label, Frontier& frontier);
   /// Adds `other` to `frontier`, without nodes that others of it come after anyway.
   void merge(Frontier& frontier, const Frontier& other) const;
   std::size_t size() const noexcept { return program_->work.size(); }

@@ -129,6 +129,23 @@ void HostStream::discard_capture() noexcept {
   frontier_.clear();
 }
 
+HostStream::Target HostStream::exchange_target(Target next) {
+  const std::lock_guard lock(mutex_);
+  return {.recording = std::exchange(capture_, std::move(next.recording)),
+          .frontier = std::exchange(frontier_, std::move(next.frontier))};
+}
+
+void HostStream::append_conditional(Conditional node, std::vector<std::vector<NodeInfo>> bodies) {
+  Work work;
+  work.kind = Work::Kind::conditional;
+  work.label = function_of(node.spec.kind);
+  std::string label = full_label(node.spec.label);
+  work.conditional = std::make_shared<const Conditional>(std::move(node));
+  const std::lock_guard lock(mutex_);
+  capture_->append(std::move(work), NodeKind::conditional, std::move(label), frontier_).bodies =
+      std::move(bodies);
+}
+
 std::size_t HostStream::captured_nodes() const {
   const std::lock_guard lock(mutex_);
   return capture_ == nullptr ? 0 : capture_->size();

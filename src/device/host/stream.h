@@ -25,10 +25,20 @@ class HostStream final : public StreamState {
   void begin_capture(std::shared_ptr<LiveRecording> recording) override;
   std::shared_ptr<RecordedGraph> end_capture() override;
   void discard_capture() noexcept override;
+  std::unique_ptr<ConditionalCapture> begin_conditional(const ConditionalSpec& spec) override;
   std::size_t captured_nodes() const override;
 
   void enqueue(std::string_view label, Task task);
   Queue& queue() noexcept { return queue_; }
+
+  /// What the stream records into, and the nodes that its next one comes after.
+  struct Target {
+    std::shared_ptr<Recording> recording;
+    Frontier frontier;
+  };
+  /// The recording thread's: turns to a body and back.
+  Target exchange_target(Target next);
+  void append_conditional(Conditional node, std::vector<std::vector<NodeInfo>> bodies);
 
  private:
   bool capturing_locked();

@@ -11,8 +11,22 @@
   const kKinds = ['kernel', 'copy', 'fill', 'event', 'child', 'conditional'];
 
   // ---- Facts ------------------------------------------------------------------------------------------------------
+  // Nodes of bodies come behind all others; `inside` is the node whose body they are in.
+  const bodiesOf = [];
+  const roleOf = (node, b) => (node.function !== 'if' ? 'body' : b === 0 ? 'then' : 'otherwise');
+  for (let n = 0; n < nodes.length; ++n) {  // grows on the way, by the bodies in bodies
+    bodiesOf[n] = (nodes[n].bodies ?? []).map((body, b) => {
+      const first = nodes.length;
+      for (const node of body) {
+        nodes.push({...node, inside: n, dependencies: node.dependencies.map((from) => first + from)});
+      }
+      if (body.length > 0) nodes[first].role = roleOf(nodes[n], b);
+      return {role: roleOf(nodes[n], b), nodes: body.map((node, i) => first + i)};
+    });
+  }
+  const within = (which) => which.flatMap((n) => [n, ...bodiesOf[n].flatMap((body) => within(body.nodes))]);
   const sectionOf = [];
-  sections.forEach((section, s) => section.nodes.forEach((node) => { sectionOf[node] = s; }));
+  sections.forEach((section, s) => within(section.nodes).forEach((node) => { sectionOf[node] = s; }));
   const after = nodes.map(() => []);
   nodes.forEach((node, i) => node.dependencies.forEach((from) => after[from].push(i)));
   const isTimed = nodes.some((node) => 'microseconds' in node);
@@ -29,7 +43,9 @@
     const end = label.indexOf(separator);
     return end < 0 ? '' : label.slice(end + separator.length);
   };
-  const nodeName = (node) => shown(inSection(node.label) || node.label || node.function || node.kind);
+  // In a body no headings say which section it is.
+  const shortLabel = (node) => (node.inside === undefined && inSection(node.label)) || node.label;
+  const nodeName = (node) => shown(shortLabel(node) || node.function || node.kind);
   const kindClass = (kind) => (kKinds.includes(kind) ? kind : 'other');
   const functionBesideLabel = (node) => (node.label.endsWith(node.function) ? '' : shown(node.function));
   const withoutNamespaces = (name) => {
@@ -65,7 +81,7 @@
   }
 
   // ---- What is open, chosen, searched for ---------------------------------------------------------------------------
-  // Keys: "r3" a run of equal sections, "s7" a section, "n12" a node.
+  // Keys: "r3" a run of equal sections, "s7" a section, "n12" a node, whose bodies may be open.
   const open = new Set();
   let current = '';
   let matches = [];
@@ -82,6 +98,13 @@
       if (isGroup(run) || run.folded || rows + count > budget) continue;
       rows += count;
       open.add('s' + run.first);
+      for (const n of within(sections[run.first].nodes)) {
+        const inner = bodiesOf[n].reduce((sum, body) => sum + body.nodes.length, 0);
+        const seen = nodes[n].inside === undefined || open.has('n' + nodes[n].inside);
+        if (inner === 0 || !seen || rows + inner > budget) continue;
+        rows += inner;
+        open.add('n' + n);
+      }
     }
   }
 
@@ -89,6 +112,11 @@
   // {key, level, holds: nodes a dot stands for, or [] where they stand below, and what there is to write}
   function visibleRows() {
     const rows = [];
+    const pushNode = (n, level) => {
+      const isOpen = open.has('n' + n);
+      rows.push({key: 'n' + n, level, node: n, isOpen, all: [n], holds: [n]});
+      if (isOpen) bodiesOf[n].forEach((body) => body.nodes.forEach((inner) => pushNode(inner, level + 1)));
+    };
     for (const run of runs) {
       if (isGroup(run)) {
         const all = [];
@@ -102,7 +130,7 @@
         const isOpen = open.has('s' + s);
         const own = sections[s].nodes;
         rows.push({key: 's' + s, level, section: s, isOpen, all: own, holds: isOpen ? [] : own});
-        if (isOpen) own.forEach((n) => rows.push({key: 'n' + n, level: level + 1, node: n, all: [n], holds: [n]}));
+        if (isOpen) own.forEach((n) => pushNode(n, level + 1));
       }
     }
     return rows;
@@ -121,6 +149,8 @@
     return {dots, lanes: assignLanes(dots)};
   }
 
+  const opens = (key) => key[0] !== 'n' || bodiesOf[Number(key.slice(1))].length > 0;
+
   // ---- Elements -----------------------------------------------------------------------------------------------------
   function element(name, className, text) {
     const made = document.createElement(name);
@@ -134,6 +164,12 @@
     return made;
   }
 
+  // What a closed row hides of what was searched for.
+  function hitCells(row) {
+    const hits = row.isOpen ? 0 : within(row.all).filter((n) => matchSet.has(n) && n !== row.node).length;
+    return hits > 0 ? [element('span', 'tag hit', `${hits} found`)] : [];
+  }
+
   function groupCells(row) {
     const cells = [element('span', 'chevron', row.isOpen ? '▾' : '▸')];
     const first = row.run ? sections[row.run.first] : sections[row.section];
@@ -142,9 +178,7 @@
     if (first.same_as !== null && first.same_as !== undefined && (row.run || !isGroup(runs[runOf[row.section]]))) {
       cells.push(element('span', 'tag', 'same as ' + sectionName(sections[first.same_as])));
     }
-    const hits = row.isOpen ? 0 : row.all.filter((n) => matchSet.has(n)).length;
-    if (hits > 0) cells.push(element('span', 'tag hit', `${hits} found`));
-    cells.push(element('span', 'content', contentText(row.all)));
+    cells.push(...hitCells(row), element('span', 'content', contentText(row.all)));
     return cells;
   }
 
@@ -155,7 +189,9 @@
     const beside = functionBesideLabel(node);
     const called = element('span', 'function', beside === nodeName(node) ? '' : withoutNamespaces(beside));
     called.title = beside;
-    const cells = [name, called];
+    if (bodiesOf[row.node].length > 0) name.prepend(element('span', 'chevron', row.isOpen ? '▾ ' : '▸ '));
+    if (node.role) name.append(' ', element('span', 'tag', node.role));
+    const cells = [name, ...hitCells(row), called];
     if (columns.launch) cells.push(element('span', 'launch', node.launch ? launchText(node.launch) : ''));
     if (columns.bytes) cells.push(element('span', 'bytes', node.bytes > 0 ? bytesText(node.bytes) : ''));
     if (isTimed) {
@@ -175,7 +211,8 @@
     const made = element('div', 'row ' + (row.node === undefined ? 'group' : 'leaf') + ` level${row.level}`);
     made.setAttribute('role', 'treeitem');
     made.setAttribute('aria-level', row.level);
-    if (row.node === undefined) made.setAttribute('aria-expanded', String(row.isOpen));
+    made.style.setProperty('--level', row.level);
+    if (opens(row.key)) made.setAttribute('aria-expanded', String(row.isOpen));
     made.setAttribute('aria-selected', String(row.key === current));
     made.tabIndex = row.key === current ? 0 : -1;
     made.dataset.key = row.key;
@@ -235,7 +272,7 @@
     list.append(right);
   }
   function nodeLink(n) {
-    const link = element('a', 'link', `${n}  ${shown(nodes[n].label) || nodeName(nodes[n])}`);
+    const link = element('a', 'link', `${nodes[n].index}  ${shown(nodes[n].label) || nodeName(nodes[n])}`);
     link.href = '#node-' + n;
     return link;
   }
@@ -259,9 +296,11 @@
     const badge = element('span', 'badge ' + kindClass(node.kind), node.kind);
     const head = element('h2', '', nodeName(node));
     const list = element('dl');
-    pair(list, 'node', `${n}`);
+    pair(list, 'node', `${node.index}`);
+    if (node.inside !== undefined) pair(list, 'in a body of', nodeLink(node.inside));
     pair(list, 'label', node.label ? shown(node.label) : element('span', 'faint', 'none'));
     if (node.function) pair(list, 'function', element('code', '', shown(node.function)));
+    bodiesOf[n].forEach((body) => pair(list, body.role, contentText(body.nodes)));
     if (node.bytes > 0) pair(list, 'moves', `${bytesText(node.bytes)} (${node.bytes.toLocaleString('en')} B)`);
     if ('microseconds' in node) pair(list, 'time', timeText(node.microseconds));
     const launch = node.launch;
@@ -314,12 +353,13 @@
     const s = sectionOf[n];
     open.add(runs[runOf[s]].key);
     open.add('s' + s);
+    for (let around = nodes[n].inside; around !== undefined; around = nodes[around].inside) open.add('n' + around);
     choose('n' + n);
     rowFor('n' + n)?.scrollIntoView({block: 'center'});
   }
-  const isGroupKey = (key) => key[0] !== 'n';
   function parentOf(key) {
-    if (key[0] === 'n') return 's' + sectionOf[Number(key.slice(1))];
+    const n = Number(key.slice(1));
+    if (key[0] === 'n') return nodes[n].inside === undefined ? 's' + sectionOf[n] : 'n' + nodes[n].inside;
     const run = key[0] === 's' ? runs[runOf[Number(key.slice(1))]] : null;
     return run && isGroup(run) ? run.key : '';
   }
@@ -328,7 +368,7 @@
     const row = event.target.closest('.row');
     if (!row) return;
     const key = row.dataset.key;
-    if (isGroupKey(key)) setOpen(key, !open.has(key)); else choose(key);
+    if (opens(key)) setOpen(key, !open.has(key)); else choose(key);
   });
 
   tree.addEventListener('keydown', (event) => {
@@ -343,14 +383,14 @@
       Home: () => choose(order[0]),
       End: () => choose(order[last]),
       ArrowRight: () => {
-        if (isGroupKey(current) && !open.has(current)) setOpen(current, true);
-        else if (isGroupKey(current)) choose(order[Math.min(at + 1, last)]);
+        if (opens(current) && !open.has(current)) setOpen(current, true);
+        else if (opens(current)) choose(order[Math.min(at + 1, last)]);
       },
       ArrowLeft: () => {
-        if (isGroupKey(current) && open.has(current)) setOpen(current, false);
+        if (opens(current) && open.has(current)) setOpen(current, false);
         else if (parentOf(current)) choose(parentOf(current));
       },
-      Enter: () => (isGroupKey(current) ? setOpen(current, !open.has(current)) : choose(current)),
+      Enter: () => (opens(current) ? setOpen(current, !open.has(current)) : choose(current)),
     };
     actions[' '] = actions.Enter;
     const action = actions[event.key];
@@ -364,7 +404,7 @@
     const wanted = search.value.trim().toLowerCase();
     matches = [];
     if (wanted !== '') {
-      sections.forEach((section) => section.nodes.forEach((n) => {
+      sections.forEach((section) => within(section.nodes).forEach((n) => {
         const node = nodes[n];
         const text = `${node.label}\n${node.function}\n${node.kind}`.toLowerCase();
         if (text.includes(wanted)) matches.push(n);
@@ -396,6 +436,7 @@
   document.getElementById('unfold').addEventListener('click', () => {
     runs.forEach((run) => open.add(run.key));
     sections.forEach((section, s) => open.add('s' + s));
+    nodes.forEach((node, n) => { if (opens('n' + n)) open.add('n' + n); });
     choose(current, false);
   });
   document.getElementById('fold').addEventListener('click', () => { open.clear(); choose(current, false); });

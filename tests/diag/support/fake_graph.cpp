@@ -66,6 +66,24 @@ std::vector<NodeInfo> fake_step(int layers) {
   return nodes;
 }
 
+std::vector<NodeInfo> fake_loop() {
+  const auto conditional = [](std::string label, std::string function,
+                              std::vector<std::uint32_t> dependencies,
+                              std::vector<std::vector<NodeInfo>> bodies) {
+    NodeInfo node = fake_node(std::move(label), std::move(dependencies), NodeKind::conditional);
+    node.function = std::move(function);
+    node.bodies = std::move(bodies);
+    return node;
+  };
+  const NodeInfo tokens = conditional("decode / more", "while", {}, {{fake_node("one token")}});
+  const NodeInfo branch = conditional("decode / chosen", "if", {0},
+                                      {{tokens, fake_node("count", {0})}, {fake_node("skip")}});
+  NodeInfo embed = fake_node("decode / embed", {}, NodeKind::copy);
+  embed.bytes = 4096;
+  return {fake_node("begin"), conditional("decode / steps", "while", {0}, {{embed, branch}}),
+          fake_node("end", {1})};
+}
+
 std::vector<std::string> hostile_labels() {
   return {
       "<script>alert(1)</script>",

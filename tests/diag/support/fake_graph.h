@@ -41,6 +41,10 @@ inline NodeInfo fake_node(std::string label, std::vector<std::uint32_t> dependen
 /// launches, head. A chain, but that each layer's norms may run beside its attention.
 std::vector<NodeInfo> fake_step(int layers);
 
+/// A loop over an embedding, a branch with both sides, the larger one in a loop of its own, and a
+/// kernel after it.
+std::vector<NodeInfo> fake_loop();
+
 /// Labels that try to be more than text, in every format.
 std::vector<std::string> hostile_labels();
 
