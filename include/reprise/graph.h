@@ -20,6 +20,13 @@ namespace reprise {
 class ExecutableGraph;
 class RecordedGraph;
 
+/// How a kernel was launched: see <reprise/launch_declaration.h>.
+enum class ProgrammaticLaunch : std::uint8_t {
+  none,         ///< plainly, as everything that is no kernel
+  made,         ///< programmatically
+  unsupported,  ///< plainly, because the device has no programmatic launch
+};
+
 /// A recorded node, for people and tools.
 struct GraphNode {
   std::string kind;                           ///< "kernel", "copy", "fill", …
@@ -28,6 +35,9 @@ struct GraphNode {
   std::size_t bytes = 0;                      ///< moved by a copy or fill
   std::vector<std::uint32_t> dependencies;    ///< indices of earlier nodes
   std::optional<LaunchGeometry> launch = {};  ///< of a kernel, where the device has grids
+  ProgrammaticLaunch programmatic_launch = ProgrammaticLaunch::none;
+  /// Those of `dependencies` whose end the node does not await before it starts.
+  std::vector<std::uint32_t> programmatic = {};
 };
 
 enum class UpdateResult : std::uint8_t {

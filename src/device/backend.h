@@ -19,6 +19,8 @@
 #include <reprise/device.h>
 #include <reprise/launch_geometry.h>
 
+#include "device/declared_launch.h"
+
 namespace reprise {
 
 class LiveRecording;
@@ -61,6 +63,8 @@ struct NodeInfo {
   std::size_t bytes = 0;                    ///< of a copy or fill
   std::uint64_t attributes = 0;          ///< hash of grid, block, shared memory, launch attributes
   std::optional<LaunchGeometry> launch;  ///< of a kernel, where the device has grids
+  std::vector<std::uint32_t> programmatic;  ///< those of `dependencies` that it may overtake
+  DeclaredLaunch declared;                  ///< of a kernel; `writes` also of copies and fills
 };
 
 enum class UpdateOutcome : std::uint8_t { updated, topology_differs, refused };

@@ -121,7 +121,9 @@ class Comparison {
  private:
   static bool same_work(const GraphNode& a, const GraphNode& b) {
     return a.kind == b.kind && a.function == b.function && a.bytes == b.bytes &&
-           a.launch == b.launch && label_in_section(a.label) == label_in_section(b.label);
+           a.launch == b.launch && a.programmatic_launch == b.programmatic_launch &&
+           a.programmatic.size() == b.programmatic.size() &&
+           label_in_section(a.label) == label_in_section(b.label);
   }
 
   bool same_edges(std::uint32_t x, std::uint32_t y) const {

@@ -6,10 +6,10 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/text.h"
 #include "diag/node_groups.h"
+#include "diag/programmatic.h"
 
 namespace reprise {
 namespace {
@@ -31,15 +31,24 @@ std::string kinds_of(const std::map<std::string, std::size_t>& kinds) {
   return text;
 }
 
+/// "3,~4": the tilde marks a programmatic edge.
+std::string after(const GraphNode& node) {
+  std::string text;
+  for (const std::uint32_t earlier : node.dependencies) {
+    if (!text.empty()) text += ',';
+    fmt::format_to(std::back_inserter(text), "{}{}", is_programmatic(node, earlier) ? "~" : "",
+                   earlier);
+  }
+  return text.empty() ? "-" : text;
+}
+
 std::string node_lines(const std::vector<GraphNode>& nodes) {
   std::string text =
       fmt::format("{:>5}  {:<8} {:>10}  {:<12} {}\n", "index", "kind", "bytes", "after", "label");
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const GraphNode& node = nodes[i];
-    const std::string after =
-        node.dependencies.empty() ? "-" : fmt::format("{}", fmt::join(node.dependencies, ","));
     fmt::format_to(std::back_inserter(text), "{:>5}  {:<8} {:>10}  {:<12} {}\n", i, node.kind,
-                   bytes_of(node.bytes), after, shown(node.label));
+                   bytes_of(node.bytes), after(node), shown(node.label));
   }
   return text;
 }
@@ -62,6 +71,10 @@ std::string graph_text(const Graph& graph) {
   }
   fmt::format_to(std::back_inserter(text), "{:<{}}  {:>5}  {}\n", "in all", width, nodes.size(),
                  kinds_of(all.kinds));
+  const std::string programmatic = programmatic_text(programmatic_edges(nodes));
+  if (!programmatic.empty()) {
+    text += fmt::format("programmatic edges (~): {}\n", programmatic);
+  }
   return text;
 }
 

@@ -13,6 +13,18 @@ Graph::Graph(std::shared_ptr<Device> device, std::shared_ptr<const RecordedGraph
 
 std::size_t Graph::node_count() const noexcept { return recorded_->nodes().size(); }
 
+namespace {
+
+ProgrammaticLaunch launch_of(const NodeInfo& node) {
+  if (node.declared.programmatic) {
+    return node.declared.supported ? ProgrammaticLaunch::made : ProgrammaticLaunch::unsupported;
+  }
+  // A library's own kernels declare nothing of the kind; the edge tells.
+  return node.programmatic.empty() ? ProgrammaticLaunch::none : ProgrammaticLaunch::made;
+}
+
+}  // namespace
+
 std::vector<GraphNode> Graph::nodes() const {
   std::vector<GraphNode> result;
   result.reserve(node_count());
@@ -22,7 +34,9 @@ std::vector<GraphNode> Graph::nodes() const {
                       .function = node.function,
                       .bytes = node.bytes,
                       .dependencies = node.dependencies,
-                      .launch = node.launch});
+                      .launch = node.launch,
+                      .programmatic_launch = launch_of(node),
+                      .programmatic = node.programmatic});
   }
   return result;
 }
