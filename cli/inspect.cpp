@@ -110,6 +110,7 @@ int inspect(const InspectOptions& options) {
                   {.max_batch = options.batch,
                    .sizes = {options.batch},
                    .max_context = std::min(source.config.max_positions, kContext),
+                   .programmatic_launch = options.programmatic_launch,
                    .on_note = nullptr});
   decoder.record();
   write_out(shown(options, decoder));

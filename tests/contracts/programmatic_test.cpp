@@ -99,15 +99,14 @@ TEST_F(Programmatic, APrefetchOfWhatTheGraphWritesIsRefused) {
   Buffer x = floats(0);
   Buffer weights = floats(1, "weights");
   const std::vector<std::pair<std::string, std::function<void()>>> writers = {
-      {"copy 'load / ", [&] { main_.copy(weights.view(), x.view()); }},
-      {"fill 'load / ", [&] { main_.fill(weights.view(8, 4), 0); }},
+      {"copy 'load", [&] { main_.copy(weights.view(), x.view()); }},
+      {"fill 'load", [&] { main_.fill(weights.view(8, 4), 0); }},
       {"kernel 'load / quantize'", [&] { launch_writing(weights, "quantize"); }},
   };
   for (const auto& [writer, write] : writers) {
     for (const bool before : {true, false}) {
       const auto written = [&] {
         const LabelScope scope(main_, "load");
-        const LabelScope again(main_, "quantize");
         write();
       };
       const std::string text = fault_of(CaptureFault::refused, [&] {

@@ -43,6 +43,7 @@ void note_declared(Stream& stream, std::string_view label, const LaunchDeclarati
                    bool supported) {
   CudaStream& state = cuda_stream(stream, "cuda::note_work");
   state.after_raw_work(label);
+  if (!stream.recording()) return;
   DeclaredLaunch declared = keep(declaration);
   declared.supported = supported;
   state.declare_new_nodes(declared);

@@ -237,6 +237,10 @@ class DotReader {
     } else if (next == "->") {
       graph_.edges.emplace_back(first, word());
       next = token();
+      if (next == "[") {
+        attributes();
+        next = token();
+      }
     } else if (next == "[") {
       const auto all = attributes();
       if (first != "node" && first != "edge") graph_.nodes[first] = all;
