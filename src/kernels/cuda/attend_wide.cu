@@ -28,6 +28,21 @@ __device__ __forceinline__ float score_of(const float* q, const T* key, int head
   return warp_sum(dot);
 }
 
+/// Takes the values of a run of positions into the sums; entry(u) is where position u's begin.
+template <class T, class Entry>
+__device__ __forceinline__ void add_values(const T* cache, const Entry& entry,
+                                           const float (&weights)[kWarps], float keep, float* sums,
+                                           int head_dim) {
+  for (int i = threadIdx.x; i < head_dim; i += kThreads) {
+    float value = sums[i] * keep;
+#pragma unroll
+    for (int u = 0; u < kWarps; ++u) {
+      value = fmaf(weights[u], to_float(cache[entry(u) + i]), value);
+    }
+    sums[i] = value;  // this thread alone reads and writes the feature
+  }
+}
+
 /// What a row that attends to nothing gets.
 template <class T>
 __device__ __forceinline__ void fill_head(T* out, int head_dim, float value) {
@@ -83,15 +98,9 @@ __global__ void __launch_bounds__(kThreads)
       weights[u] = expf(scores[u] - largest);
       sum += weights[u];
     }
-    for (int i = threadIdx.x; i < head_dim; i += kThreads) {
-      float value = sums[i] * keep;
-#pragma unroll
-      for (int u = 0; u < kWarps; ++u) {
-        const T* values = static_cast<const T*>(args.cache.values) + entry_at(start + u);
-        value = fmaf(weights[u], to_float(values[i]), value);
-      }
-      sums[i] = value;  // this thread alone reads and writes the feature
-    }
+    add_values(
+        static_cast<const T*>(args.cache.values), [&](int u) { return entry_at(start + u); },
+        weights, keep, sums, head_dim);
     __syncthreads();  // scores are read by all before the next ones are written
   }
   before_last_store();

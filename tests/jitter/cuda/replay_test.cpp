@@ -37,7 +37,8 @@ class Repeated {
  public:
   Repeated(const std::shared_ptr<Device>& device, const std::filesystem::path& model,
            bool programmatic)
-      : decoder_(device, open_model(model.string()),
+      : source_(open_model(model.string())),
+        decoder_(device, source_,
                  {.max_batch = kRows.back(),
                   .sizes = kRows,
                   .max_context = kContext,
@@ -85,6 +86,7 @@ class Repeated {
   }
 
  private:
+  const ModelSource source_;
   Decoder decoder_;
   std::vector<Sequence> sequences_;
   std::vector<DecodeRow> rows_;
