@@ -62,6 +62,7 @@ int bench(const BenchOptions& options) {
   what.eager = options.eager;
   what.graph = options.graph;
   what.steps = options.steps;
+  what.programmatic_launch = options.programmatic_launch;
   what.on_progress = SlowProgress();
   const DecodeBenchReport report = bench_decode(device, source, what);
   if (record) record->commit(bench_json(options, device->properties(), what, report, date));

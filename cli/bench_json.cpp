@@ -18,7 +18,7 @@ void write_result(JsonWriter& json, const BenchOptions& options, const DecodeBen
       .member("mode", to_string(row.mode))
       .member("lengths", "equal")
       .member("block_table", "ordered")
-      .member("variant", "default")
+      .member("variant", measured.programmatic_launch ? "default" : "no-pdl")
       .member("ms_per_step_median", row.ms_median)
       .member("ms_per_step_p99", row.ms_p99)
       .member("ms_per_step_synced_median", row.ms_synced_median)

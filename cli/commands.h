@@ -23,6 +23,7 @@ struct GenerateOptions {
   bool ignore_eos = false;
   bool eager = false;
   bool fake_record = false;
+  bool programmatic_launch = true;
   bool stats = false;
   bool print_ids = false;
   std::string device = "auto";
@@ -35,6 +36,7 @@ struct LogitsOptions {
   std::vector<std::int32_t> tokens;
   std::filesystem::path out;
   LogitsMode mode = LogitsMode::prefill;
+  bool programmatic_launch = true;
   std::string device = "auto";
 };
 
@@ -51,6 +53,7 @@ struct BenchOptions {
   bool eager = true;
   bool graph = true;
   int steps = 200;
+  bool programmatic_launch = true;
   std::string device = "auto";
   std::optional<std::filesystem::path> json;
   std::string command_line;  ///< as typed, for the record
@@ -62,6 +65,7 @@ struct InspectOptions {
   std::string model;
   int batch = 1;
   InspectFormat format = InspectFormat::text;
+  bool programmatic_launch = true;
   std::string device = "auto";
 };
 

@@ -120,6 +120,7 @@ DecoderOptions decoder_options(const GenerateOptions& wanted, const ModelConfig&
                                const GenerateRequest& request) {
   DecoderOptions options;
   if (wanted.fake_record) options.record_mode = RecordMode::fake;
+  options.programmatic_launch = wanted.programmatic_launch;
   options.max_batch = 1;
   options.sizes = {1};
   // No more cache than this text can need.

@@ -14,6 +14,7 @@
 #include "core/text.h"
 #include "diag/graph_text.h"
 #include "diag/json.h"
+#include "diag/programmatic.h"
 #include "engine/decoder.h"
 #include "open_device.h"
 #include "output.h"
@@ -25,6 +26,14 @@ namespace {
 constexpr std::int64_t kContext = 256;
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
+
+/// What became of programmatic launches; nothing where there are none.
+Facts programmatic_facts(const InspectOptions& options, Decoder& decoder) {
+  const std::string text =
+      programmatic_text(programmatic_edges(decoder.pool().graph(options.batch).nodes()));
+  if (text.empty()) return {};
+  return {{"programmatic edges", text}};
+}
 
 /// Nothing where every operation ran by the kernel made for it.
 Facts fallback_facts(Decoder& decoder) {
@@ -63,6 +72,8 @@ std::string json(const InspectOptions& options, Decoder& decoder) {
 
 GraphCaption caption(const InspectOptions& options, Decoder& decoder) {
   Facts facts = fallback_facts(decoder);
+  const Facts programmatic = programmatic_facts(options, decoder);
+  facts.insert(facts.begin(), programmatic.begin(), programmatic.end());
   facts.insert(facts.begin(), {{"device", decoder.device().properties().name},
                                {"context", fmt::format("up to {}", decoder.max_context())}});
   return {.title = "Recorded decode step of " + options.model,
@@ -99,6 +110,7 @@ int inspect(const InspectOptions& options) {
                   {.max_batch = options.batch,
                    .sizes = {options.batch},
                    .max_context = std::min(source.config.max_positions, kContext),
+                   .programmatic_launch = options.programmatic_launch,
                    .on_note = nullptr});
   decoder.record();
   write_out(shown(options, decoder));

@@ -55,6 +55,7 @@ int logits(const LogitsOptions& options) {
   check_prompt(source.config, options.tokens);
   const auto positions = static_cast<std::int64_t>(options.tokens.size());
   DecoderOptions decoder_options;
+  decoder_options.programmatic_launch = options.programmatic_launch;
   decoder_options.sizes = {1};
   decoder_options.max_context = positions;
   if (options.mode == LogitsMode::fake) decoder_options.record_mode = RecordMode::fake;

@@ -45,6 +45,11 @@ class Spec {
   void device() {
     app_->add_option("--device", "auto, host, cuda or cuda:N (default: auto)")->type_name("D");
   }
+  void no_pdl() {
+    app_->add_flag("--no-pdl",
+                   "Launch every kernel when the one before it has ended, without programmatic "
+                   "dependent launch");
+  }
   void option(const std::string& names, const std::string& type, const std::string& help,
               bool required = false) {
     app_->add_option(names, help)->type_name(type)->required(required);
@@ -118,6 +123,7 @@ void declare_generate(Spec& spec) {
   spec.flag("--fake-record",
             "Take the recorded step's path but call the step instead of launching a graph: for "
             "debuggers, and to tell a graph's fault from a step's");
+  spec.no_pdl();
   spec.flag("--stats", "Print a JSON object as the last line of standard error");
   spec.flag("--print-ids", "Print the generated ids as a JSON array instead of text");
   spec.closing_text(
@@ -155,6 +161,7 @@ Command make_generate(const Spec& spec) {
   if (options.eager && options.fake_record) {
     throw UsageError("--eager and --fake-record are both given; give one of them");
   }
+  options.programmatic_launch = !spec.flagged("--no-pdl");
   options.stats = spec.flagged("--stats");
   options.print_ids = spec.flagged("--print-ids");
   options.device = spec.device_text();
@@ -169,6 +176,7 @@ void declare_logits(Spec& spec) {
   spec.option("--mode", "M",
               "prefill (one pass; the default), graph (replayed decode steps), eager, or fake "
               "(the replay's path, calling the step instead of launching a graph)");
+  spec.no_pdl();
   spec.device();
 }
 
@@ -185,6 +193,7 @@ Command make_logits(const Spec& spec) {
                                        {"eager", LogitsMode::eager},
                                        {"fake", LogitsMode::fake}});
   }
+  options.programmatic_launch = !spec.flagged("--no-pdl");
   options.device = spec.device_text();
   return [options] { return logits(options); };
 }
@@ -209,6 +218,7 @@ void declare_bench(Spec& spec) {
   spec.option("--context", "N", "Entries in every row's cache before each step (default: 128)");
   spec.option("--modes", "LIST", "eager, graph or both (default: eager,graph)");
   spec.option("--steps", "N", "Timed steps per repeat (default: 200)");
+  spec.no_pdl();
   spec.device();
   spec.option("--json", "FILE", "Write the results to FILE as well");
 }
@@ -235,6 +245,7 @@ Command make_bench(const Spec& spec) {
     }
   }
   options.steps = static_cast<int>(spec.integer("--steps", options.steps, 1, kMostSteps));
+  options.programmatic_launch = !spec.flagged("--no-pdl");
   options.device = spec.device_text();
   if (spec.given("--json")) options.json = spec.text("--json");
   if (options.json && options.json->empty()) throw UsageError("--json: the file name is empty");
@@ -245,6 +256,7 @@ void declare_inspect(Spec& spec) {
   spec.model();
   spec.option("--batch", "N", "Batch size to record (default: 1)");
   spec.option("--format", "F", "text (the default), json, dot (Graphviz), svg or html");
+  spec.no_pdl();
   spec.device();
 }
 
@@ -260,6 +272,7 @@ Command make_inspect(const Spec& spec) {
                                             {"svg", InspectFormat::svg},
                                             {"html", InspectFormat::html}});
   }
+  options.programmatic_launch = !spec.flagged("--no-pdl");
   options.device = spec.device_text();
   return [options] { return inspect(options); };
 }

@@ -9,10 +9,10 @@ include(CMakePackageConfigHelpers)
 set(REPRISE_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/reprise)
 
 install(TARGETS reprise_runtime EXPORT reprise ARCHIVE COMPONENT library)
-# <reprise/cuda.h> promises functions that only a build with CUDA has.
+# <reprise/cuda.h> and <reprise/cuda_launch.h> promise functions that only a build with CUDA has.
 set(omitted "")
 if(NOT REPRISE_HAVE_CUDA)
-  set(omitted PATTERN cuda.h EXCLUDE)
+  set(omitted PATTERN cuda*.h EXCLUDE)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/reprise DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         COMPONENT library FILES_MATCHING PATTERN *.h ${omitted})

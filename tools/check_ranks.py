@@ -19,10 +19,12 @@ NEVER = {("model", "graph"), ("diag", "kernels")}
 # Which folder stands behind a public header; unlisted, it is the one that has the header's .cpp (src/graph/graph.cpp).
 PUBLIC = {
     "core": ("dtype", "error", "shape"),
-    "device": ("address_range", "cuda", "device", "host", "launch_geometry", "memory", "recording_watch"),
+    "device": ("address_range", "cuda", "cuda_launch", "device", "host", "launch_declaration", "launch_geometry",
+               "memory", "recording_watch"),
     "memory": ("memory_pool",),
     "graph": ("graph", "graph_pool", "graph_runner", "run_state", "step"),
 }
+CUDA_PUBLIC = ("include/reprise/cuda.h", "include/reprise/cuda_launch.h")
 PUBLIC_FOLDER = {f"reprise/{name}.h": folder for folder, names in PUBLIC.items() for name in names}
 
 CUDA_HEADER = re.compile(r"^(cuda[_.A-Za-z]*(\.h|\.hpp)$|cuda/|cub/|thrust/|cublas|cupti|nccl|nvrtc|nvtx3/|nvToolsExt|nvml"
@@ -51,7 +53,7 @@ def folder_of(root, path):
 
 
 def is_cuda(path):
-    return "cuda" in path.split("/")[:-1] or path == "include/reprise/cuda.h"
+    return "cuda" in path.split("/")[:-1] or path in CUDA_PUBLIC
 
 
 def installed(path, name):

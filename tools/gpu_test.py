@@ -102,6 +102,11 @@ def all_phases(package, options):
     else:
         for tool in SANITIZER_TOOLS:
             missing[tool] = ["compute-sanitizer was not found; it comes with NVIDIA's CUDA toolkit"]
+    if shutil.which("cuobjdump", path=places):
+        command = [sys.executable, "tools/check_sass.py", f"{package}/reprise"]
+        beside.append(Job("sass", "check_sass reprise", command, 120, gtest=False))
+    else:
+        print("   cuobjdump was not found: whether the compiled kernels wait is not checked", file=sys.stderr)
     # Threads of one process share the GPU better than processes, between which it has to switch.
     seconds, processes = options.oracle_seconds, options.oracle_processes
     work = [f"--seconds={seconds:g}", f"--threads={max(1, cores // processes)}"]

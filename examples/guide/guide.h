@@ -14,5 +14,6 @@ bool memory_pool();
 bool loops_and_branches();
 bool errors();
 bool diagnostics();
+bool programmatic_launch();
 
 }  // namespace guide

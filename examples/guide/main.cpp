@@ -15,7 +15,8 @@ int main() {
         Page{"runner", guide::runner}, Page{"pool and ladder", guide::pool_and_ladder},
         Page{"bindings", guide::bindings}, Page{"memory pool", guide::memory_pool},
         Page{"loops and branches", guide::loops_and_branches}, Page{"errors", guide::errors},
-        Page{"diagnostics", guide::diagnostics}}) {
+        Page{"diagnostics", guide::diagnostics},
+        Page{"programmatic launch", guide::programmatic_launch}}) {
     const bool right = page.run();
     std::printf("%s: %s\n", page.name, right ? "as the page says" : "NOT as the page says");
     all = all && right;

@@ -9,6 +9,7 @@
 #include <cuda_runtime_api.h>
 
 #include <reprise/device.h>
+#include <reprise/launch_declaration.h>
 
 namespace reprise::cuda {
 
@@ -23,12 +24,24 @@ cudaStream_t native(Stream& stream);
 /// launches became get `label` under the open label scopes, and count as work of the recording.
 /// Nodes that nobody named get the label of the scopes open at their launch.
 void note_work(Stream& stream, std::string_view label);
+/// The same with what the kernels launched since the last call declare: the launches themselves are
+/// the caller's, with cudaLaunchAttributeProgrammaticStreamSerialization where that is declared.
+/// For a library's kernels `waits` alone says that they may be launched programmatically.
+/// <reprise/cuda_launch.h> launches as declared.
+void note_work(Stream& stream, std::string_view label, const LaunchDeclaration& declaration);
 
 /// launch(cudaStream_t) and note_work in one: the counterpart of host::enqueue.
 template <class Launch>
 void enqueue(Stream& stream, std::string_view label, Launch&& launch) {
   std::forward<Launch>(launch)(native(stream));
   note_work(stream, label);
+}
+
+template <class Launch>
+void enqueue(Stream& stream, std::string_view label, const LaunchDeclaration& declaration,
+             Launch&& launch) {
+  std::forward<Launch>(launch)(native(stream));
+  note_work(stream, label, declaration);
 }
 
 /// The event's native handle. Record it and wait for it through Stream, so that recordings know.

@@ -20,6 +20,13 @@ namespace reprise {
 class ExecutableGraph;
 class RecordedGraph;
 
+/// How a kernel was launched: see <reprise/launch_declaration.h>.
+enum class ProgrammaticLaunch : std::uint8_t {
+  none,         ///< plainly, as everything that is no kernel
+  made,         ///< programmatically
+  unsupported,  ///< plainly, because the device has no programmatic launch
+};
+
 /// A recorded node, for people and tools.
 struct GraphNode {
   std::string kind;                           ///< "kernel", "copy", "fill", …
@@ -32,6 +39,9 @@ struct GraphNode {
   /// where the condition holds and then, if there is one, what runs otherwise. Dependencies of a
   /// body's nodes are indices into that body.
   std::vector<std::vector<GraphNode>> bodies = {};
+  ProgrammaticLaunch programmatic_launch = ProgrammaticLaunch::none;
+  /// Those of `dependencies` whose end the node does not await before it starts.
+  std::vector<std::uint32_t> programmatic = {};
 };
 
 enum class UpdateResult : std::uint8_t {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include <reprise/device.h>
+#include <reprise/launch_declaration.h>
 
 namespace reprise::host {
 
@@ -18,6 +19,10 @@ using Task = std::function<void()>;
 
 /// Enqueues `task`. `label` names the node under the stream's label scopes.
 void enqueue(Stream& stream, std::string_view label, Task task);
+/// The same with what the task would declare as a kernel of a GPU. Tasks run in order whatever they
+/// declare; the declaration is checked, and shown in graphs, as on a GPU.
+void enqueue(Stream& stream, std::string_view label, const LaunchDeclaration& declaration,
+             Task task);
 
 struct HostOptions {
   int threads = 0;               ///< threads that compute; 0: as many as the process may use

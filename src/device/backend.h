@@ -19,6 +19,8 @@
 #include <reprise/device.h>
 #include <reprise/launch_geometry.h>
 
+#include "device/declared_launch.h"
+
 namespace reprise {
 
 class CallWatch;
@@ -68,6 +70,8 @@ struct NodeInfo {
   /// Of a conditional node: what runs while, or where, the condition holds; then what runs where it
   /// does not.
   std::vector<std::vector<NodeInfo>> bodies;
+  std::vector<std::uint32_t> programmatic;  ///< those of `dependencies` that it may overtake
+  DeclaredLaunch declared;                  ///< of a kernel; `writes` also of copies and fills
 };
 
 enum class UpdateOutcome : std::uint8_t { updated, topology_differs, refused };

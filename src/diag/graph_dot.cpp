@@ -10,6 +10,7 @@
 #include "diag/graph_outline.h"
 #include "diag/markup.h"
 #include "diag/node_text.h"
+#include "diag/programmatic.h"
 
 namespace reprise {
 namespace {
@@ -113,7 +114,8 @@ std::string graph_dot(const Graph& graph, const GraphCaption& caption) {
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     for (const std::uint32_t from : nodes[i].dependencies) {
-      fmt::format_to(std::back_inserter(text), "  n{} -> n{};\n", from, i);
+      fmt::format_to(std::back_inserter(text), "  n{} -> n{}{};\n", from, i,
+                     is_programmatic(nodes[i], from) ? " [style=dashed]" : "");
     }
   }
   return text + "}\n";

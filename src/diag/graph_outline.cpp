@@ -121,7 +121,9 @@ class Comparison {
  private:
   static bool same_work(const GraphNode& a, const GraphNode& b) {
     return a.kind == b.kind && a.function == b.function && a.bytes == b.bytes &&
-           a.launch == b.launch && label_in_section(a.label) == label_in_section(b.label) &&
+           a.launch == b.launch && a.programmatic_launch == b.programmatic_launch &&
+           a.programmatic.size() == b.programmatic.size() &&
+           label_in_section(a.label) == label_in_section(b.label) &&
            std::equal(a.bodies.begin(), a.bodies.end(), b.bodies.begin(), b.bodies.end(),
                       same_body);
   }

@@ -20,7 +20,8 @@ struct GraphSection {
   std::string label;                 ///< "layer 0"; "" for nodes that nobody named
   std::vector<std::uint32_t> nodes;  ///< indices, each after those it depends on
   /// The earliest section that this one repeats. Proven node by node: kind, function, label behind
-  /// the section's name, bytes and launch are equal, and every edge comes from the same place: from
+  /// the section's name, bytes and launch are equal, as many edges are programmatic, and every edge
+  /// comes from the same place: from
   /// the node of equal position in the section itself, from the very same node of a section that
   /// both share, or from the node equally far from the end of a section equally far before.
   std::optional<std::size_t> same_as;

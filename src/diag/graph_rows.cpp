@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <queue>
+
+#include "diag/programmatic.h"
 
 namespace reprise {
 namespace {
@@ -19,13 +22,14 @@ std::vector<SectionRun> each_alone(std::size_t sections) {
 void add_rows(GraphRows& picture) {
   for (std::size_t run = 0; run < picture.runs.size(); ++run) {
     const auto [first, count, folded] = picture.runs[run];
-    GraphRow together{.run = run, .nodes = {}, .sources = {}, .lane = 0};
+    GraphRow together{.run = run, .nodes = {}, .sources = {}, .early = {}, .lane = 0};
     for (std::size_t section = first; section < first + count; ++section) {
       for (const std::uint32_t node : picture.sections[section].nodes) {
         if (folded) {
           together.nodes.push_back(node);
         } else {
-          picture.rows.push_back({.run = run, .nodes = {node}, .sources = {}, .lane = 0});
+          picture.rows.push_back(
+              {.run = run, .nodes = {node}, .sources = {}, .early = {}, .lane = 0});
         }
       }
     }
@@ -39,14 +43,18 @@ void add_sources(std::span<const GraphNode> nodes, std::vector<GraphRow>& rows) 
     for (const std::uint32_t node : rows[row].nodes) row_of[node] = row;
   }
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    std::vector<std::size_t>& sources = rows[row].sources;
+    std::map<std::size_t, bool> early;  // by source
     for (const std::uint32_t node : rows[row].nodes) {
       for (const std::uint32_t from : nodes[node].dependencies) {
-        if (row_of[from] != row) sources.push_back(row_of[from]);
+        if (row_of[from] == row) continue;
+        bool& all = early.try_emplace(row_of[from], true).first->second;
+        all = all && is_programmatic(nodes[node], from);
       }
     }
-    std::sort(sources.begin(), sources.end());
-    sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+    for (const auto& [source, all] : early) {
+      rows[row].sources.push_back(source);
+      if (all) rows[row].early.push_back(source);
+    }
   }
 }
 

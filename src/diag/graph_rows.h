@@ -21,6 +21,7 @@ struct GraphRow {
   std::size_t run = 0;               ///< of `runs`
   std::vector<std::uint32_t> nodes;  ///< one, or those of all sections of the run
   std::vector<std::size_t> sources;  ///< rows above that it comes after; ascending
+  std::vector<std::size_t> early;  ///< those of `sources` that it has programmatic edges from only
   std::size_t lane = 0;
 };
 

@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/text.h"
 #include "diag/node_groups.h"
 #include "diag/node_text.h"
+#include "diag/programmatic.h"
 
 namespace reprise {
 namespace {
@@ -32,6 +32,17 @@ std::string kinds_of(const std::map<std::string, std::size_t>& kinds) {
   return text;
 }
 
+/// "3,~4": the tilde marks a programmatic edge.
+std::string after(const GraphNode& node) {
+  std::string text;
+  for (const std::uint32_t earlier : node.dependencies) {
+    if (!text.empty()) text += ',';
+    fmt::format_to(std::back_inserter(text), "{}{}", is_programmatic(node, earlier) ? "~" : "",
+                   earlier);
+  }
+  return text.empty() ? "-" : text;
+}
+
 /// Letters of the longest kind, bodies included.
 std::size_t kind_width(const std::vector<GraphNode>& nodes) {
   std::size_t width = 8;
@@ -50,10 +61,8 @@ void add_node_lines(const std::vector<GraphNode>& nodes, std::size_t kinds, std:
   const std::string indent(4 * depth, ' ');
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const GraphNode& node = nodes[i];
-    const std::string after =
-        node.dependencies.empty() ? "-" : fmt::format("{}", fmt::join(node.dependencies, ","));
     fmt::format_to(std::back_inserter(text), "{}{:>5}  {:<{}} {:>10}  {:<12} {}\n", indent, i,
-                   node.kind, kinds, bytes_of(node.bytes), after, shown(node.label));
+                   node.kind, kinds, bytes_of(node.bytes), after(node), shown(node.label));
     for (std::size_t body = 0; body < node.bodies.size(); ++body) {
       fmt::format_to(std::back_inserter(text), "{}       {} of node {}:\n", indent,
                      body_name(node, body), i);
@@ -88,6 +97,10 @@ std::string graph_text(const Graph& graph) {
   }
   fmt::format_to(std::back_inserter(text), "{:<{}}  {:>5}  {}\n", "in all", width, nodes.size(),
                  kinds_of(all.kinds));
+  const std::string programmatic = programmatic_text(programmatic_edges(nodes));
+  if (!programmatic.empty()) {
+    text += fmt::format("programmatic edges (~): {}\n", programmatic);
+  }
   return text;
 }
 

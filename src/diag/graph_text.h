@@ -9,8 +9,9 @@
 
 namespace reprise {
 
-/// One line per node (index, kind, bytes moved, nodes it waits for, label), then one per group of
-/// nodes (diag/node_groups.h), then the sum.
+/// One line per node (index, kind, bytes moved, nodes it comes after, with "~" those that it need
+/// not await before it starts, label), then one per group of nodes (diag/node_groups.h), then the
+/// sum and, where there are any, what became of programmatic launches.
 std::string graph_text(const Graph& graph);
 
 /// One line per size of the pool: state, nodes, replays, padded rows, fallbacks, why disabled.

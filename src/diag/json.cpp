@@ -10,6 +10,7 @@
 #include "diag/graph_outline.h"
 #include "diag/node_groups.h"
 #include "diag/node_text.h"
+#include "diag/programmatic.h"
 
 namespace reprise {
 namespace {
@@ -88,11 +89,19 @@ Json nodes_json(const std::vector<GraphNode>& nodes, std::span<const double> mic
       list.back()["bodies"].push_back(nodes_json(body, {}));
     }
     if (nodes[i].launch) list.back()["launch"] = launch_json(*nodes[i].launch);
+    if (!nodes[i].programmatic.empty()) list.back()["programmatic"] = nodes[i].programmatic;
     if (!microseconds.empty() && measured(microseconds[i])) {
       list.back()["microseconds"] = microseconds[i];
     }
   }
   return list;
+}
+
+Json programmatic_json(const ProgrammaticEdges& edges) {
+  return {{"launches", edges.launches},
+          {"edges", edges.kept},
+          {"broken", edges.broken},
+          {"unsupported", edges.unsupported}};
 }
 
 Json sections_json(const std::vector<GraphSection>& sections) {
@@ -158,6 +167,7 @@ std::string graph_json(const GraphPool& pool, int rows,
   tree["nodes"] = nodes_json(nodes, {});
   tree["groups"] = groups_json(group_nodes(nodes));
   tree["node_counts"] = kinds;
+  tree["programmatic_edges"] = programmatic_json(programmatic_edges(nodes));
   tree["memory"] = memory_tree(*pool.memory());
   tree["buckets"] = buckets_json(pool.buckets());
   return to_text(tree);

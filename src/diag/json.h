@@ -16,8 +16,10 @@ namespace reprise {
 
 /// {…facts, "rows", "signature": "0x…", "nodes": [{"index", "kind", "label", "function", "bytes",
 /// "dependencies": [index, …], "launch"?: {"grid": [x, y, z], "block", "cluster",
-/// "dynamic_shared_bytes", "static_shared_bytes", "registers"}, "microseconds"?}], "groups":
-/// [{"label", "nodes", "bytes", "kinds": {kind: count}}], "node_counts": {kind: count}, "memory":
+/// "dynamic_shared_bytes", "static_shared_bytes", "registers"}, "programmatic"?: [index, …],
+/// "microseconds"?}], "groups": [{"label", "nodes", "bytes", "kinds": {kind: count}}],
+/// "node_counts": {kind: count}, "programmatic_edges": {"launches", "edges", "broken": {what:
+/// count}, "unsupported"} (diag/programmatic.h), "memory":
 /// {as memory_json}, "buckets": [{"rows", "state", "reason", "nodes", "replays", "fake_replays",
 /// "padded_rows", "fallbacks"}]} about the recorded graph of `rows` rows. `facts` are the caller's,
 /// text to text. Throws UsageError where `rows` is not recorded.

@@ -111,6 +111,7 @@ class Bench {
                   .sizes = options.batches,
                   .max_context = options.context + 1,
                   .prefill_chunk = 1,
+                  .programmatic_launch = options.programmatic_launch,
                   .on_note = options.on_note}) {}
 
   DecodeBenchReport run() {

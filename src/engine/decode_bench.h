@@ -21,9 +21,10 @@ struct DecodeBenchOptions {
   std::int64_t context = 128;  ///< entries in every row's cache before each step; at least 1
   bool eager = true;
   bool graph = true;
-  int steps = 200;    ///< measured in each repeat
-  int repeats = 5;    ///< the modes take turns
-  int warm_ups = 20;  ///< steps of each mode before the first repeat, not counted
+  bool programmatic_launch = true;  ///< as DecoderOptions::programmatic_launch
+  int steps = 200;                  ///< measured in each repeat
+  int repeats = 5;                  ///< the modes take turns
+  int warm_ups = 20;                ///< steps of each mode before the first repeat, not counted
   std::function<void(std::string_view)> on_note;  ///< null: standard error
   /// Told before each part of the work, and after each step, what is going on. Called often: be
   /// quick.

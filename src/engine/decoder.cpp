@@ -34,7 +34,7 @@ TensorView rows_view(std::vector<T>& values, std::size_t rows) {
 
 Decoder::Decoder(std::shared_ptr<Device> device, const ModelSource& source, DecoderOptions options)
     : device_(std::move(device)),
-      ops_(make_ops(*device_)),
+      ops_(make_ops(*device_, {.programmatic_launch = options.programmatic_launch})),
       load_stream_(device_->create_stream("load")),
       max_context_(checked_context(*device_, *ops_, source, options)),
       pages_per_sequence_(KvCache::pages_for(max_context_)),

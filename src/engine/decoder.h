@@ -30,6 +30,7 @@ struct DecoderOptions {
   RecordMode record_mode = RecordMode::graphs;
   bool self_test = true;
   PlanBudget budget = {};
+  bool programmatic_launch = true;                ///< as OpsOptions::programmatic_launch
   std::function<void(std::string_view)> on_note;  ///< null: standard error
 };
 

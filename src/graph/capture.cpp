@@ -4,6 +4,7 @@
 #include <reprise/graph.h>
 
 #include "device/checks.h"
+#include "device/launch_lint.h"
 
 namespace reprise {
 namespace {
@@ -47,7 +48,11 @@ class CaptureGuard {
                       where, recording_->id));
     }
     ended_ = true;  // end_capture leaves the streams usable even when it throws
-    return stream_->end_capture();
+    std::shared_ptr<RecordedGraph> recorded = stream_->end_capture();
+    if (const auto fault = launch_fault(recorded->nodes())) {
+      throw CaptureError(CaptureFault::refused, fmt::format("{}: {}", where, *fault));
+    }
+    return recorded;
   }
 
  private:

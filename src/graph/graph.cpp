@@ -15,6 +15,14 @@ Graph::Graph(std::shared_ptr<Device> device, std::shared_ptr<const RecordedGraph
 
 namespace {
 
+ProgrammaticLaunch launch_of(const NodeInfo& node) {
+  if (node.declared.programmatic) {
+    return node.declared.supported ? ProgrammaticLaunch::made : ProgrammaticLaunch::unsupported;
+  }
+  // A library's own kernels declare nothing of the kind; the edge tells.
+  return node.programmatic.empty() ? ProgrammaticLaunch::none : ProgrammaticLaunch::made;
+}
+
 std::vector<GraphNode> public_nodes(std::span<const NodeInfo> nodes) {
   std::vector<GraphNode> result;
   result.reserve(nodes.size());
@@ -25,7 +33,9 @@ std::vector<GraphNode> public_nodes(std::span<const NodeInfo> nodes) {
                       .bytes = node.bytes,
                       .dependencies = node.dependencies,
                       .launch = node.launch,
-                      .bodies = {}});
+                      .bodies = {},
+                      .programmatic_launch = launch_of(node),
+                      .programmatic = node.programmatic});
     for (const auto& body : node.bodies) result.back().bodies.push_back(public_nodes(body));
   }
   return result;

@@ -65,6 +65,6 @@ bool simd_level_usable(SimdLevel level) noexcept;
 /// Throws UsageError for a level the CPU does not have.
 std::unique_ptr<Primitives> make_simd_primitives(Device& device, SimdLevel level = SimdLevel::best);
 /// Those of a CUDA device: what make_cuda_ops() composes. Only in builds with CUDA.
-std::unique_ptr<Primitives> make_cuda_primitives(Device& device);
+std::unique_ptr<Primitives> make_cuda_primitives(Device& device, const OpsOptions& options = {});
 
 }  // namespace reprise

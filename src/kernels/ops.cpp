@@ -5,8 +5,8 @@
 
 namespace reprise {
 
-std::unique_ptr<Ops> make_ops(Device& device) {
-  if (device.kind() == DeviceKind::cuda) return make_cuda_ops(device);
+std::unique_ptr<Ops> make_ops(Device& device, const OpsOptions& options) {
+  if (device.kind() == DeviceKind::cuda) return make_cuda_ops(device, options);
   return std::make_unique<ComposedOps>(make_simd_primitives(device));
 }
 

@@ -240,9 +240,15 @@ class Ops {
                         Stream& stream) = 0;
 };
 
+struct OpsOptions {
+  /// Let kernels start while the one before them ends, where the device can (on CUDA, compute
+  /// capability 9.0 and newer). The results are the same, bit for bit.
+  bool programmatic_launch = true;
+};
+
 /// The operations for `device`: on the host the vectorised ones. The device must outlive them.
-std::unique_ptr<Ops> make_ops(Device& device);
+std::unique_ptr<Ops> make_ops(Device& device, const OpsOptions& options = {});
 /// Those of a CUDA device; throws DeviceError in a build without CUDA.
-std::unique_ptr<Ops> make_cuda_ops(Device& device);
+std::unique_ptr<Ops> make_cuda_ops(Device& device, const OpsOptions& options = {});
 
 }  // namespace reprise

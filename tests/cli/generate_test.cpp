@@ -90,6 +90,15 @@ TEST(Generate, StatisticsAreTheLastLineOfStandardError) {
   EXPECT_EQ(stats["device"], "host");
 }
 
+TEST(Generate, KernelsOneBehindTheOtherGiveTheSameText) {
+  std::vector<std::string> base{"-p", "The", "--max-tokens", "9", "--ignore-eos"};
+  const Ran overlapping = on_demo(base);
+  base.emplace_back("--no-pdl");
+  EXPECT_EQ(on_demo(base).out, overlapping.out);
+  base.back() = "--no-pdl=maybe";
+  expect_refusal(on_demo(base), 2, "--no-pdl");
+}
+
 TEST(Generate, FakeRecordingSaysSoInItsStatistics) {
   const std::vector<std::string> base{"-p", "The", "--max-tokens", "9", "--ignore-eos", "--stats"};
   std::vector<std::string> faked = base;

@@ -7,6 +7,7 @@
 #include <cuda_runtime.h>
 
 #include <reprise/cuda.h>
+#include <reprise/cuda_launch.h>
 
 #include "contracts/kit.h"
 
@@ -16,6 +17,14 @@ namespace {
 __device__ std::size_t thread_index() { return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 
 __global__ void add_kernel(float* x, std::size_t n, float c) {
+  if (const std::size_t i = thread_index(); i < n) x[i] += c;
+}
+
+__global__ void add_waiting_kernel(float* x, std::size_t n, float c) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
   if (const std::size_t i = thread_index(); i < n) x[i] += c;
 }
 
@@ -59,6 +68,7 @@ unsigned blocks_for(std::size_t n) { return static_cast<unsigned>((n + kThreads 
 void load_kernels() {
   for (const void* kernel :
        {reinterpret_cast<const void*>(add_kernel), reinterpret_cast<const void*>(axpy_kernel),
+        reinterpret_cast<const void*>(add_waiting_kernel),
         reinterpret_cast<const void*>(copy_scaled_kernel),
         reinterpret_cast<const void*>(add_at_kernel),
         reinterpret_cast<const void*>(fill_index_kernel),
@@ -83,6 +93,11 @@ class CudaKit final : public Kit {
     cuda::enqueue(stream, label, [=](cudaStream_t native) {
       add_kernel<<<blocks_for(n), kThreads, 0, native>>>(x, n, c);
     });
+  }
+  void add_declared(Stream& stream, float* x, std::size_t n, float c,
+                    const LaunchDeclaration& declaration, std::string_view label) override {
+    cuda::launch(stream, label, add_waiting_kernel, {.grid = blocks_for(n), .block = kThreads},
+                 declaration, x, n, c);
   }
   void axpy(Stream& stream, float* y, const float* x, std::size_t n, float a) override {
     cuda::enqueue(stream, "axpy", [=](cudaStream_t native) {

@@ -24,6 +24,12 @@ class HostKit final : public Kit {
       for (std::size_t i = 0; i < n; ++i) x[i] += c;
     });
   }
+  void add_declared(Stream& stream, float* x, std::size_t n, float c,
+                    const LaunchDeclaration& declaration, std::string_view label) override {
+    host::enqueue(stream, label, declaration, [=] {
+      for (std::size_t i = 0; i < n; ++i) x[i] += c;
+    });
+  }
   void axpy(Stream& stream, float* y, const float* x, std::size_t n, float a) override {
     host::enqueue(stream, "axpy", [=] {
       for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include <reprise/device.h>
+#include <reprise/launch_declaration.h>
 
 namespace reprise::contract {
 
@@ -23,6 +24,11 @@ class Kit {
   /// x[i] += c
   virtual void add(Stream& stream, float* x, std::size_t n, float c,
                    std::string_view label = "add") = 0;
+  /// The same by a kernel that waits for those before it and lets the next one start early,
+  /// launched as `declaration` says.
+  virtual void add_declared(Stream& stream, float* x, std::size_t n, float c,
+                            const LaunchDeclaration& declaration,
+                            std::string_view label = "add") = 0;
   /// y[i] += a * x[i]
   virtual void axpy(Stream& stream, float* y, const float* x, std::size_t n, float a) = 0;
   /// y[i] = a * x[i]

@@ -50,6 +50,8 @@ TEST(GraphOutline, ALayerThatDiffersInAnyWayStandsAlone) {
       [](NodeInfo& node) { node.launch->dynamic_shared_bytes += 1; },
       [](NodeInfo& node) { node.launch->registers += 1; },
       [](NodeInfo& node) { node.launch.reset(); },
+      [](NodeInfo& node) { node.declared.programmatic = true; },
+      [](NodeInfo& node) { node.programmatic = node.dependencies; },
       [](NodeInfo& node) { node.dependencies[0] -= 1; },
       [](NodeInfo& node) { node.dependencies.insert(node.dependencies.begin(), 0); },
   };

@@ -12,7 +12,9 @@
 #include <reprise/error.h>
 #include <reprise/graph_picture.h>
 
+#include "diag/graph_text.h"
 #include "diag/markup.h"
+#include "diag/programmatic.h"
 #include "diag/support/fake_graph.h"
 #include "diag/support/markup_reader.h"
 
@@ -97,6 +99,43 @@ TEST(GraphDot, ABodyIsABoxThatItsNodePointsAt) {
                   std::pair("n1_0_1_0_0", "n1_0_1_0_1"), std::pair("n1_0_1", "n1_0_1_1_0"),
                   std::pair("n1_0_1_0_0", "n1_0_1_0_0_0_0")));
   EXPECT_THAT(dot.nodes.at("n1_0_1_0_0_0_0").at("label"), HasSubstr("one token"));
+}
+
+/// A copy and three programmatic launches, of which two keep their edges.
+std::vector<NodeInfo> programmatic_step() {
+  std::vector<NodeInfo> nodes = {fake_node("in", {}, NodeKind::copy), fake_node("a", {0}),
+                                 fake_node("b", {1}), fake_node("c", {2})};
+  for (std::size_t i = 1; i < nodes.size(); ++i) nodes[i].declared.programmatic = true;
+  for (std::size_t i = 2; i < nodes.size(); ++i) nodes[i].programmatic = nodes[i].dependencies;
+  return nodes;
+}
+
+TEST(ProgrammaticEdges, AreCountedWithWhatBrokeThem) {
+  std::vector<NodeInfo> nodes = programmatic_step();
+  EXPECT_EQ(programmatic_text(programmatic_edges(fake_graph(nodes).nodes())),
+            "2 of 3, 1 broken by copy 'in'");
+  nodes[3].programmatic.clear();  // as where an event stands between two kernels
+  EXPECT_EQ(programmatic_text(programmatic_edges(fake_graph(nodes).nodes())),
+            "1 of 3, 1 broken by an event or another stream, 1 broken by copy 'in'");
+  for (NodeInfo& node : nodes) node.declared.supported = false;
+  nodes[2].programmatic.clear();
+  EXPECT_EQ(programmatic_text(programmatic_edges(fake_graph(nodes).nodes())),
+            "3 launched plainly: this device has no programmatic launch");
+  EXPECT_EQ(programmatic_text(programmatic_edges(fake_graph(fake_step(1)).nodes())), "");
+}
+
+TEST(ProgrammaticEdges, ShowInEveryFormat) {
+  const Graph graph = fake_graph(programmatic_step());
+  EXPECT_THAT(graph_text(graph), HasSubstr("programmatic edges (~): 2 of 3, 1 broken by copy"));
+  EXPECT_THAT(graph_text(graph), HasSubstr(" ~2 "));
+  const std::string dot = graph_dot(graph, {});
+  EXPECT_THAT(dot, HasSubstr("n0 -> n1;"));
+  EXPECT_THAT(dot, HasSubstr("n2 -> n3 [style=dashed];"));
+  EXPECT_EQ(read_dot(dot).edges.size(), 3u);
+  const std::string svg = graph_svg(graph, {});
+  EXPECT_THAT(svg, HasSubstr("class=\"edge\""));
+  EXPECT_THAT(svg, HasSubstr("class=\"edge early\""));
+  EXPECT_THAT(graph_html(graph, {}), HasSubstr("\"programmatic\":[2]"));
 }
 
 TEST(GraphDot, HostileLabelsAreText) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <reprise/cuda.h>
+#include <reprise/cuda_launch.h>
 
 #include "device/checks.h"
 #include "device/cuda/event.h"
@@ -32,6 +33,20 @@ cudaStream_t native(Stream& stream) {
 
 void note_work(Stream& stream, std::string_view label) {
   cuda_stream(stream, "cuda::note_work").after_raw_work(label);
+}
+
+void note_work(Stream& stream, std::string_view label, const LaunchDeclaration& declaration) {
+  note_declared(stream, label, declaration, has_programmatic_launch(stream.device()));
+}
+
+void note_declared(Stream& stream, std::string_view label, const LaunchDeclaration& declaration,
+                   bool supported) {
+  CudaStream& state = cuda_stream(stream, "cuda::note_work");
+  state.after_raw_work(label);
+  if (!stream.recording()) return;
+  DeclaredLaunch declared = keep(declaration);
+  declared.supported = supported;
+  state.declare_new_nodes(declared);
 }
 
 cudaEvent_t native(Event& event) {

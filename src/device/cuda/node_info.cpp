@@ -161,17 +161,37 @@ void read_kernel(cudaGraphNode_t node, NodeInfo& info, StreamState& stream) {
   info.attributes = hash.value();
 }
 
-std::size_t copied_bytes(cudaGraphNode_t node, StreamState& stream) {
-  cudaMemcpy3DParms params{};
-  check(cudaGraphMemcpyNodeGetParams(node, &params), stream, kCall);
-  return params.extent.width * std::max<std::size_t>(params.extent.height, 1) *
-         std::max<std::size_t>(params.extent.depth, 1);
+/// From the first byte that is written to the last: what lies between the rows counts as well.
+KeptRange written_range(const void* first, std::size_t width, std::size_t height,
+                        std::size_t pitch) {
+  const std::size_t rows = std::max<std::size_t>(height, 1);
+  return {.data = static_cast<const std::byte*>(first),
+          .bytes = (rows - 1) * pitch + width,
+          .label = {}};
 }
 
-std::size_t filled_bytes(cudaGraphNode_t node, StreamState& stream) {
+void read_copy(cudaGraphNode_t node, NodeInfo& info, StreamState& stream) {
+  cudaMemcpy3DParms params{};
+  check(cudaGraphMemcpyNodeGetParams(node, &params), stream, kCall);
+  const std::size_t height = std::max<std::size_t>(params.extent.height, 1);
+  const std::size_t depth = std::max<std::size_t>(params.extent.depth, 1);
+  info.bytes = params.extent.width * height * depth;
+  if (params.dstPtr.ptr == nullptr) return;  // an array, which no kernel reads by address
+  const std::size_t pitch = params.dstPtr.pitch;
+  const std::size_t slice = pitch * std::max<std::size_t>(params.dstPtr.ysize, 1);
+  const auto* first = static_cast<const std::byte*>(params.dstPtr.ptr) + params.dstPos.x +
+                      params.dstPos.y * pitch + params.dstPos.z * slice;
+  KeptRange range = written_range(first, params.extent.width, height, pitch);
+  range.bytes += (depth - 1) * slice;
+  info.declared.writes.push_back(std::move(range));
+}
+
+void read_fill(cudaGraphNode_t node, NodeInfo& info, StreamState& stream) {
   cudaMemsetParams params{};
   check(cudaGraphMemsetNodeGetParams(node, &params), stream, kCall);
-  return params.width * params.elementSize * std::max<std::size_t>(params.height, 1);
+  const std::size_t width = params.width * params.elementSize;
+  info.bytes = width * std::max<std::size_t>(params.height, 1);
+  info.declared.writes.push_back(written_range(params.dst, width, params.height, params.pitch));
 }
 
 NodeInfo read_node(cudaGraphNode_t node, const NodeLabels& labels, StreamState& stream) {
@@ -188,13 +208,16 @@ NodeInfo read_node(cudaGraphNode_t node, const NodeLabels& labels, StreamState& 
                     checks::describe(stream),
                     type == cudaGraphNodeTypeMemAlloc ? "allocates" : "frees", info.label));
   }
-  if (info.kind == NodeKind::kernel) read_kernel(node, info, stream);
-  if (info.kind == NodeKind::copy) info.bytes = copied_bytes(node, stream);
+  if (info.kind == NodeKind::kernel) {
+    read_kernel(node, info, stream);
+    info.declared = labels.declared(node);
+  }
+  if (info.kind == NodeKind::copy) read_copy(node, info, stream);
+  if (info.kind == NodeKind::fill) read_fill(node, info, stream);
   if (const ConditionalNode* const known = labels.conditional(node)) {
     info.function = known->function;
     info.bodies = known->bodies;
   }
-  if (info.kind == NodeKind::fill) info.bytes = filled_bytes(node, stream);
   return info;
 }
 
@@ -230,6 +253,7 @@ class Ordered {
     hash.add(info.attributes);
     for (const auto& [index, edge] : edges) {
       info.dependencies.push_back(index);
+      if ((edge & 0xff) == cudaGraphDependencyTypeProgrammatic) info.programmatic.push_back(index);
       hash.add(edge);
     }
     info.attributes = hash.value();

@@ -8,6 +8,7 @@ namespace reprise::cuda {
 cudaError_t NodeLabels::name_unnamed(const std::vector<cudaGraphNode_t>& tail,
                                      const std::string& label, std::size_t& named) {
   named = 0;
+  last_named_.clear();
   std::vector<cudaGraphNode_t> open = tail;
   NodeDependencies before;
   while (!open.empty()) {
@@ -15,6 +16,7 @@ cudaError_t NodeLabels::name_unnamed(const std::vector<cudaGraphNode_t>& tail,
     open.pop_back();
     if (!labels_.try_emplace(node, label).second) continue;
     ++named;
+    last_named_.push_back(node);
     const cudaError_t status = node_dependencies(node, before);
     if (status != cudaSuccess) return status;
     open.insert(open.end(), before.nodes.begin(), before.nodes.end());
@@ -41,6 +43,18 @@ void NodeLabels::clear() noexcept {
   labels_.clear();
   conditionals_.clear();
   memory_.clear();
+  declared_.clear();
+  last_named_.clear();
+}
+
+void NodeLabels::declare_last_named(const DeclaredLaunch& declared) {
+  for (const cudaGraphNode_t node : last_named_) declared_.insert_or_assign(node, declared);
+}
+
+const DeclaredLaunch& NodeLabels::declared(cudaGraphNode_t node) const {
+  static const DeclaredLaunch none;
+  const auto found = declared_.find(node);
+  return found == declared_.end() ? none : found->second;
 }
 
 }  // namespace reprise::cuda

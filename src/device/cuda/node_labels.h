@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the nodes of a recording in progress and CUDA does not keep: their labels, and
-// what a conditional node holds. A launch does not say which node it became: so after each call the
-// end of the stream's recorded work is looked at.
+// What is known of the nodes of a recording in progress and CUDA does not keep: their labels, what
+// their launches declared, and what a conditional node holds. A launch does not say which node it
+// became: so after each call the end of the stream's recorded work is looked at.
 #pragma once
 
 #include <memory>
@@ -34,6 +34,10 @@ class NodeLabels {
                            std::size_t& named);
   /// "" for a node that nobody named.
   const std::string& of(cudaGraphNode_t node) const;
+  /// What the nodes that name_unnamed() named last were declared as.
+  void declare_last_named(const DeclaredLaunch& declared);
+  /// A plain launch's where nobody declared anything.
+  const DeclaredLaunch& declared(cudaGraphNode_t node) const;
   void add_conditional(cudaGraphNode_t node, ConditionalNode recorded);
   /// Null for a node that is none of ours.
   const ConditionalNode* conditional(cudaGraphNode_t node) const;
@@ -44,6 +48,8 @@ class NodeLabels {
 
  private:
   std::unordered_map<cudaGraphNode_t, std::string> labels_;
+  std::unordered_map<cudaGraphNode_t, DeclaredLaunch> declared_;
+  std::vector<cudaGraphNode_t> last_named_;
   std::unordered_map<cudaGraphNode_t, ConditionalNode> conditionals_;
   std::vector<std::shared_ptr<void>> memory_;
 };

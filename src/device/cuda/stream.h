@@ -43,6 +43,8 @@ class CudaStream final : public StreamState {
   /// Throws what the thread's launches were refused with. Names the nodes recorded since the last
   /// call `label` under the open scopes, and counts them.
   void after_raw_work(std::string_view label);
+  /// What the kernels that after_raw_work() just named declare.
+  void declare_new_nodes(const DeclaredLaunch& declared);
 
   // For conditional nodes; the recording thread's, while it records.
   /// The native stream that takes the work, and the recording that this becomes part of.
@@ -76,5 +78,9 @@ class CudaStream final : public StreamState {
   EventHandle reached_;
   NodeLabels node_labels_;  // of the recording that this stream is the origin of
 };
+
+/// cuda::note_work; `supported` is false where a programmatic launch was made plainly.
+void note_declared(Stream& stream, std::string_view label, const LaunchDeclaration& declaration,
+                   bool supported);
 
 }  // namespace reprise::cuda

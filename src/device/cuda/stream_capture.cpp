@@ -139,4 +139,11 @@ void CudaStream::after_raw_work(std::string_view label) {
   }
 }
 
+void CudaStream::declare_new_nodes(const DeclaredLaunch& declared) {
+  const auto live = recording();
+  if (live != nullptr && live->thread == std::this_thread::get_id()) {
+    shared_labels().declare_last_named(declared);
+  }
+}
+
 }  // namespace reprise::cuda

@@ -14,8 +14,8 @@ class HostConditional final : public ConditionalCapture {
   }
 
   void begin_body(std::shared_ptr<LiveRecording>) override {
-    outside_ =
-        stream_.exchange_target({.recording = std::make_shared<Recording>(), .frontier = {}});
+    outside_ = stream_.exchange_target(
+        {.recording = std::make_shared<Recording>(), .frontier = {}, .last = {}});
   }
   void end_body() override {
     const auto body = leave();

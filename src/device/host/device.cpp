@@ -7,6 +7,7 @@
 #include "device/host/event.h"
 #include "device/host/machine.h"
 #include "device/host/stream.h"
+#include "device/launch_lint.h"
 #include "device/mapping_table.h"
 
 namespace reprise {
@@ -83,11 +84,17 @@ std::shared_ptr<StreamState> HostDevice::create_default_stream() {
 std::unique_ptr<EventState> HostDevice::create_event() { return std::make_unique<HostEvent>(); }
 
 void enqueue(Stream& stream, std::string_view label, Task task) {
+  enqueue(stream, label, LaunchDeclaration{}, std::move(task));
+}
+
+void enqueue(Stream& stream, std::string_view label, const LaunchDeclaration& declaration,
+             Task task) {
   host_device(stream.device(), "host::enqueue");
   if (!task) throw UsageError(fmt::format("host::enqueue: the task '{}' is empty", label));
   StreamState& state = stream.state();
   const auto recording = checks::admit_work(state, "host::enqueue");
-  static_cast<HostStream&>(state).enqueue(label, std::move(task));
+  if (recording == nullptr) require_declared_wait(declaration, "host::enqueue", label, state);
+  static_cast<HostStream&>(state).enqueue(label, declaration, std::move(task));
   if (recording != nullptr) recording->note_work(state, state.full_label(label));
 }
 

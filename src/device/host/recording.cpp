@@ -5,16 +5,20 @@
 
 namespace reprise::host {
 
-NodeInfo& Recording::append(Work work, NodeKind kind, std::string label, Frontier& frontier) {
-  NodeInfo node;
-  node.kind = kind;
-  node.label = std::move(label);
+void Recording::append(Work work, NodeInfo node, std::optional<std::uint32_t> own,
+                       Frontier& frontier) {
   node.dependencies = frontier;
   node.function = work.label;
   node.bytes = work.bytes;
+  // As on a GPU: nothing but a kernel of the same stream can be overtaken.
+  if (node.declared.programmatic && own && frontier == Frontier{*own} &&
+      program_->nodes[*own].kind == NodeKind::kernel) {
+    node.programmatic = frontier;
+  }
+  node.attributes = (node.declared.programmatic ? 1U : 0U) | (node.programmatic.empty() ? 0U : 2U);
   frontier.assign(1, static_cast<std::uint32_t>(program_->work.size()));
   program_->work.push_back(std::move(work));
-  return program_->nodes.emplace_back(std::move(node));
+  program_->nodes.push_back(std::move(node));
 }
 
 void Recording::merge(Frontier& frontier, const Frontier& other) const {

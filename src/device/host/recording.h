@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -21,8 +22,10 @@ class Recording {
   const std::thread::id thread = std::this_thread::get_id();
   std::atomic<bool> ended{false};
 
-  /// Adds a node behind `frontier`, which then holds that node only. The node may be completed.
-  NodeInfo& append(Work work, NodeKind kind, std::string label, Frontier& frontier);
+  /// Adds a node behind `frontier`, which then holds that node only. `node` says what it is;
+  /// dependencies and the like are filled in. `own`: the node that the stream recorded last, if
+  /// any.
+  void append(Work work, NodeInfo node, std::optional<std::uint32_t> own, Frontier& frontier);
   /// Adds `other` to `frontier`, without nodes that others of it come after anyway.
   void merge(Frontier& frontier, const Frontier& other) const;
   std::size_t size() const noexcept { return program_->work.size(); }

@@ -13,11 +13,14 @@ HostStream::HostStream(DeviceState& owning, std::string stream_name) : queue_(ow
   owner = &owning;
 }
 
+void HostStream::leave_capture_locked() {
+  capture_ = nullptr;
+  frontier_.clear();
+  last_.reset();
+}
+
 bool HostStream::capturing_locked() {
-  if (capture_ != nullptr && capture_->ended.load()) {
-    capture_ = nullptr;
-    frontier_.clear();
-  }
+  if (capture_ != nullptr && capture_->ended.load()) leave_capture_locked();
   if (capture_ == nullptr) return false;
   // The public side has checked this; here it is certain, because the lock is held until the work
   // has found its place.
@@ -30,10 +33,16 @@ bool HostStream::capturing_locked() {
   return true;
 }
 
-void HostStream::submit(Work work, NodeKind kind, std::string_view leaf) {
+void HostStream::submit(Work work, NodeKind kind, std::string_view leaf,
+                        const LaunchDeclaration& declaration) {
   const std::lock_guard lock(mutex_);
   if (capturing_locked()) {
-    capture_->append(std::move(work), kind, full_label(leaf), frontier_);
+    NodeInfo node;
+    node.kind = kind;
+    node.label = full_label(leaf);
+    node.declared = keep(declaration);
+    capture_->append(std::move(work), std::move(node), last_, frontier_);
+    last_ = frontier_.front();
     return;
   }
   Item item;
@@ -47,7 +56,8 @@ void HostStream::copy(MemoryView destination, MemoryView source) {
   work.destination = destination.data;
   work.source = source.data;
   work.bytes = source.bytes;
-  submit(std::move(work), NodeKind::copy, {});
+  const DeclaredRange written{.data = destination.data, .bytes = source.bytes};
+  submit(std::move(work), NodeKind::copy, {}, {.writes = {&written, 1}});
 }
 
 void HostStream::fill(MemoryView destination, std::uint8_t value) {
@@ -56,15 +66,16 @@ void HostStream::fill(MemoryView destination, std::uint8_t value) {
   work.destination = destination.data;
   work.value = value;
   work.bytes = destination.bytes;
-  submit(std::move(work), NodeKind::fill, {});
+  const DeclaredRange written{.data = destination.data, .bytes = destination.bytes};
+  submit(std::move(work), NodeKind::fill, {}, {.writes = {&written, 1}});
 }
 
-void HostStream::enqueue(std::string_view label, Task task) {
+void HostStream::enqueue(std::string_view label, const LaunchDeclaration& declaration, Task task) {
   Work work;
   work.kind = Work::Kind::task;
   work.task = std::move(task);
   work.label = label;
-  submit(std::move(work), NodeKind::kernel, label);
+  submit(std::move(work), NodeKind::kernel, label, declaration);
 }
 
 void HostStream::record(EventState& event) {
@@ -83,8 +94,8 @@ void HostStream::wait(const EventState& event) {
   const bool capturing = capturing_locked();
   if (point.recording != nullptr) {
     if (!capturing) {
+      leave_capture_locked();
       capture_ = point.recording;
-      frontier_.clear();
     }
     capture_->merge(frontier_, point.frontier);
     return;
@@ -110,14 +121,14 @@ bool HostStream::query() {
 
 void HostStream::begin_capture(std::shared_ptr<LiveRecording>) {
   const std::lock_guard lock(mutex_);
+  leave_capture_locked();
   capture_ = std::make_shared<Recording>();
-  frontier_.clear();
 }
 
 std::shared_ptr<RecordedGraph> HostStream::end_capture() {
   const std::lock_guard lock(mutex_);
-  const std::shared_ptr<Recording> ended = std::move(capture_);
-  frontier_.clear();
+  const std::shared_ptr<Recording> ended = capture_;
+  leave_capture_locked();
   ended->ended = true;
   return std::make_shared<HostGraph>(ended->program());
 }
@@ -125,25 +136,28 @@ std::shared_ptr<RecordedGraph> HostStream::end_capture() {
 void HostStream::discard_capture() noexcept {
   const std::lock_guard lock(mutex_);
   if (capture_ != nullptr) capture_->ended = true;
-  capture_ = nullptr;
-  frontier_.clear();
+  leave_capture_locked();
 }
 
 HostStream::Target HostStream::exchange_target(Target next) {
   const std::lock_guard lock(mutex_);
   return {.recording = std::exchange(capture_, std::move(next.recording)),
-          .frontier = std::exchange(frontier_, std::move(next.frontier))};
+          .frontier = std::exchange(frontier_, std::move(next.frontier)),
+          .last = std::exchange(last_, next.last)};
 }
 
 void HostStream::append_conditional(Conditional node, std::vector<std::vector<NodeInfo>> bodies) {
   Work work;
   work.kind = Work::Kind::conditional;
   work.label = function_of(node.spec.kind);
-  std::string label = full_label(node.spec.label);
+  NodeInfo info;
+  info.kind = NodeKind::conditional;
+  info.label = full_label(node.spec.label);
+  info.bodies = std::move(bodies);
   work.conditional = std::make_shared<const Conditional>(std::move(node));
   const std::lock_guard lock(mutex_);
-  capture_->append(std::move(work), NodeKind::conditional, std::move(label), frontier_).bodies =
-      std::move(bodies);
+  capture_->append(std::move(work), std::move(info), last_, frontier_);
+  last_ = frontier_.front();
 }
 
 std::size_t HostStream::captured_nodes() const {

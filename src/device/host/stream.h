@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,13 +29,14 @@ class HostStream final : public StreamState {
   std::unique_ptr<ConditionalCapture> begin_conditional(const ConditionalSpec& spec) override;
   std::size_t captured_nodes() const override;
 
-  void enqueue(std::string_view label, Task task);
+  void enqueue(std::string_view label, const LaunchDeclaration& declaration, Task task);
   Queue& queue() noexcept { return queue_; }
 
   /// What the stream records into, and the nodes that its next one comes after.
   struct Target {
     std::shared_ptr<Recording> recording;
     Frontier frontier;
+    std::optional<std::uint32_t> last;  // as last_
   };
   /// The recording thread's: turns to a body and back.
   Target exchange_target(Target next);
@@ -42,11 +44,14 @@ class HostStream final : public StreamState {
 
  private:
   bool capturing_locked();
-  void submit(Work work, NodeKind kind, std::string_view leaf);
+  void leave_capture_locked();
+  void submit(Work work, NodeKind kind, std::string_view leaf,
+              const LaunchDeclaration& declaration);
 
   mutable std::mutex mutex_;
   std::shared_ptr<Recording> capture_;  // may have ended: then it no longer counts
   Frontier frontier_;
+  std::optional<std::uint32_t> last_;  // the node this stream recorded last in `capture_`
   Queue queue_;
 };
 

@@ -141,10 +141,14 @@
     const dots = rows.filter((row) => row.holds.length > 0);
     dots.forEach((row, d) => row.holds.forEach((n) => { rowOf[n] = d; }));
     dots.forEach((row, d) => {
-      const sources = new Set();
-      row.holds.forEach((n) => nodes[n].dependencies.forEach((from) => sources.add(rowOf[from])));
-      sources.delete(d);
-      row.sources = [...sources].sort((a, b) => a - b);
+      const early = new Map();  // by source: whether all edges from there are programmatic
+      row.holds.forEach((n) => nodes[n].dependencies.forEach((from) => {
+        const source = rowOf[from];
+        early.set(source, (early.get(source) ?? true) && (nodes[n].programmatic ?? []).includes(from));
+      }));
+      early.delete(d);
+      row.sources = [...early.keys()].sort((a, b) => a - b);
+      row.early = early;
     });
     return {dots, lanes: assignLanes(dots)};
   }
@@ -242,7 +246,7 @@
     for (const row of dots) {
       for (const source of row.sources) {
         const near = row.holds.some((n) => 'n' + n === current) || dots[source].key === current || row.key === current;
-        picture.append(svgElement('path', {class: near ? 'edge near' : 'edge', d: edgePath(dots[source], row, kTurn)}));
+        picture.append(svgElement('path', {class: 'edge' + (row.early.get(source) ? ' early' : '') + (near ? ' near' : ''), d: edgePath(dots[source], row, kTurn)}));
       }
     }
     for (const row of dots) picture.append(markElement(nodes[row.holds[0]].kind, row.x, row.y));

@@ -7,6 +7,7 @@
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/pdl.cuh"
 #include "kernels/cuda/reduce.cuh"
 
 namespace reprise::cuda_kernels {
@@ -15,6 +16,8 @@ namespace {
 constexpr int kWarps = 8;
 constexpr int kThreads = kWarps * kWarp;
 constexpr int kWidestHead = 256;  // features whose values a warp keeps in registers
+constexpr ProgrammaticKernel kDeclared{
+    .kernel = "attend_kernel", .waits = true, .triggers_early = true};
 
 /// What one warp knows of kGroup heads; a lane holds the pairs lane, lane + 32, … of features.
 template <int kGroup, int kPairs>
@@ -143,6 +146,8 @@ __device__ __forceinline__ float merged(const Merge<kGroup, kPairs>& merge, int 
 template <class T, int kGroup, int kPairs>
 __global__ void __launch_bounds__(kThreads)
     attend_kernel(AttendDescriptor descriptor, AttendArgs args, int rows) {
+  let_consumer_start();
+  wait_for_producer();
   constexpr int kRun = kPairs * kGroup > 8 ? 2 : 4;
   const auto [heads, kv_heads, head_dim] = descriptor.geometry;
   const int group = heads / kv_heads;
@@ -185,6 +190,7 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ Merge<kGroup, kPairs> merge;
   publish(merge, state);
   __syncthreads();
+  before_last_store();
   for (int i = threadIdx.x; i < here * head_dim; i += kThreads) {
     out[i] = from_float<T>(merged(merge, i / head_dim, i % head_dim));
   }
@@ -199,17 +205,21 @@ auto kernel_for(int head_dim) {
 
 }  // namespace
 
-void attend(const AttendDescriptor& descriptor, const AttendArgs& args, int rows, Stream& stream) {
+void attend(const AttendDescriptor& descriptor, const AttendArgs& args, int rows,
+            const Target& target) {
   const HeadGeometry& g = descriptor.geometry;
-  if (g.head_dim > kWidestHead) return attend_wide(descriptor, args, rows, stream);
+  if (g.head_dim > kWidestHead) return attend_wide(descriptor, args, rows, target);
   constexpr int kShared = 4;  // heads per block where several share a key head
   const int group = g.heads / g.kv_heads;
   const unsigned chunks = group == 1 ? 1 : blocks_for(group, kShared);
   const dim3 grid(static_cast<unsigned>(rows), static_cast<unsigned>(g.kv_heads) * chunks);
+  const std::int64_t elements = std::int64_t{rows} * g.heads * g.head_dim;
+  const auto written = range_of(args.out, elements, args.cache.dtype, "attention output");
   with_type(args.cache.dtype, "the cache", [&]<class T>(TypeTag<T>) {
     const auto kernel =
         group == 1 ? kernel_for<T, 1>(g.head_dim) : kernel_for<T, kShared>(g.head_dim);
-    launch(stream, "attend", kernel, grid, dim3(kThreads), descriptor, args, rows);
+    launch(target, "attend", kDeclared, {.writes = written}, kernel, grid, dim3(kThreads),
+           descriptor, args, rows);
   });
 }
 

@@ -6,6 +6,7 @@
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/pdl.cuh"
 #include "kernels/cuda/reduce.cuh"
 
 namespace reprise::cuda_kernels {
@@ -14,6 +15,8 @@ namespace {
 constexpr int kWarps = 8;
 constexpr int kThreads = kWarps * kWarp;
 constexpr int kWidestHead = 4096;  // two of f32 fit in the 48 KB that every block may have
+constexpr ProgrammaticKernel kDeclared{
+    .kernel = "attend_wide_kernel", .waits = true, .triggers_early = true};
 
 /// The score of one position; every lane gets it.
 template <class T>
@@ -25,6 +28,21 @@ __device__ __forceinline__ float score_of(const float* q, const T* key, int head
   return warp_sum(dot);
 }
 
+/// Takes the values of a run of positions into the sums; entry(u) is where position u's begin.
+template <class T, class Entry>
+__device__ __forceinline__ void add_values(const T* cache, const Entry& entry,
+                                           const float (&weights)[kWarps], float keep, float* sums,
+                                           int head_dim) {
+  for (int i = threadIdx.x; i < head_dim; i += kThreads) {
+    float value = sums[i] * keep;
+#pragma unroll
+    for (int u = 0; u < kWarps; ++u) {
+      value = fmaf(weights[u], to_float(cache[entry(u) + i]), value);
+    }
+    sums[i] = value;  // this thread alone reads and writes the feature
+  }
+}
+
 /// What a row that attends to nothing gets.
 template <class T>
 __device__ __forceinline__ void fill_head(T* out, int head_dim, float value) {
@@ -34,6 +52,8 @@ __device__ __forceinline__ void fill_head(T* out, int head_dim, float value) {
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     attend_wide_kernel(AttendDescriptor descriptor, AttendArgs args, int rows) {
+  let_consumer_start();
+  wait_for_producer();
   const auto [heads, kv_heads, head_dim] = descriptor.geometry;
   const int row = blockIdx.x;
   const int head = blockIdx.y;
@@ -78,29 +98,27 @@ __global__ void __launch_bounds__(kThreads)
       weights[u] = expf(scores[u] - largest);
       sum += weights[u];
     }
-    for (int i = threadIdx.x; i < head_dim; i += kThreads) {
-      float value = sums[i] * keep;
-#pragma unroll
-      for (int u = 0; u < kWarps; ++u) {
-        const T* values = static_cast<const T*>(args.cache.values) + entry_at(start + u);
-        value = fmaf(weights[u], to_float(values[i]), value);
-      }
-      sums[i] = value;  // this thread alone reads and writes the feature
-    }
+    add_values(
+        static_cast<const T*>(args.cache.values), [&](int u) { return entry_at(start + u); },
+        weights, keep, sums, head_dim);
     __syncthreads();  // scores are read by all before the next ones are written
   }
+  before_last_store();
   for (int i = threadIdx.x; i < head_dim; i += kThreads) out[i] = from_float<T>(sums[i] / sum);
 }
 
 }  // namespace
 
 void attend_wide(const AttendDescriptor& descriptor, const AttendArgs& args, int rows,
-                 Stream& stream) {
+                 const Target& target) {
   const HeadGeometry& g = descriptor.geometry;
   if (g.head_dim > kWidestHead) refuse_head_dim(g.head_dim, kWidestHead);
   const dim3 grid(static_cast<unsigned>(rows), static_cast<unsigned>(g.heads));
+  const std::int64_t elements = std::int64_t{rows} * g.heads * g.head_dim;
+  const auto written = range_of(args.out, elements, args.cache.dtype, "attention output");
   with_type(args.cache.dtype, "the cache", [&]<class T>(TypeTag<T>) {
-    launch(stream, "attend", attend_wide_kernel<T>, grid, dim3(kThreads), descriptor, args, rows);
+    launch(target, "attend", kDeclared, {.writes = written}, attend_wide_kernel<T>, grid,
+           dim3(kThreads), descriptor, args, rows);
   });
 }
 

@@ -6,28 +6,36 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cuda/launch.h"
 #include "kernels/primitives.h"
 
 namespace reprise::cuda_kernels {
 
-void embed(const EmbedDescriptor& descriptor, const EmbedArgs& args, int rows, Stream& stream);
-void rms_norm(const RmsNormArgs& args, Stream& stream);
-void rotate_append(const RotateAppendArgs& args, Stream& stream);
-void attend(const AttendDescriptor& descriptor, const AttendArgs& args, int rows, Stream& stream);
+void embed(const EmbedDescriptor& descriptor, const EmbedArgs& args, int rows,
+           const Target& target);
+void rms_norm(const RmsNormArgs& args, const Target& target);
+void rotate_append(const RotateAppendArgs& args, const Target& target);
+void attend(const AttendDescriptor& descriptor, const AttendArgs& args, int rows,
+            const Target& target);
 /// The same for heads too wide for attend(), which hands over to it.
 void attend_wide(const AttendDescriptor& descriptor, const AttendArgs& args, int rows,
-                 Stream& stream);
-void silu_mul(const SiluMulArgs& args, Stream& stream);
-void select(const SelectDescriptor& descriptor, const SelectArgs& args, int rows, Stream& stream);
+                 const Target& target);
+void silu_mul(const SiluMulArgs& args, const Target& target);
+void select(const SelectDescriptor& descriptor, const SelectArgs& args, int rows,
+            const Target& target);
 void count_up(std::uint32_t* counter, Stream& stream);
+/// True where this folder was compiled for targets whose kernels can wait (pdl.cuh).
+bool compiled_to_wait();
+/// True where some warps of the kernels sleep (pdl.cuh).
+bool jittered();
 void read_all(const void* data, std::size_t bytes, std::uint32_t* sink, Stream& stream);
 
 /// Rows [1, kFamilyRows] go through kernels of one order of summation, so that these buckets agree
 /// bitwise (DESIGN §3, E3).
 inline constexpr int kFamilyRows = 64;
 /// The own kernels, for any number of rows. The first takes 16-bit types and tensor cores.
-void matmul_mma(const MatmulArgs& args, Stream& stream);
-void matmul_f32(const MatmulArgs& args, Stream& stream);
+void matmul_mma(const MatmulArgs& args, const Target& target);
+void matmul_f32(const MatmulArgs& args, const Target& target);
 
 /// Element i of `out` becomes random_weight(tensor_seed, i, scale), rounded to `dtype` and stored
 /// in `stored`, which is `dtype` or f32.

@@ -4,19 +4,38 @@
 #include <string>
 
 #include <reprise/cuda.h>
+#include <reprise/cuda_launch.h>
 #include <reprise/error.h>
 
 namespace reprise::cuda_kernels {
 
-void launch_by_address(Stream& stream, const char* operation, const void* kernel, dim3 grid,
-                       dim3 block, void** arguments) {
-  cuda::enqueue(stream, operation, [&](cudaStream_t native) {
+void launch_by_address(const Target& target, const char* operation, const void* kernel, dim3 grid,
+                       dim3 block, void** arguments, const LaunchDeclaration& declaration) {
+  cuda::enqueue(target.stream, operation, declaration, [&](cudaStream_t native) {
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config{};
     config.gridDim = grid;
     config.blockDim = block;
     config.stream = native;
+    config.attrs = &attribute;
+    config.numAttrs =
+        declaration.programmatic && cuda::has_programmatic_launch(target.stream.device()) ? 1 : 0;
     cudaLaunchKernelExC(&config, kernel, arguments);  // enqueue() asks for its error
   });
+}
+
+LaunchDeclaration declaration_of(const Target& target, const ProgrammaticKernel& kernel,
+                                 const Touches& touches) {
+  LaunchDeclaration declaration{.programmatic = target.programmatic,
+                                .waits = kernel.waits,
+                                .triggers_early = kernel.triggers_early,
+                                .prefetches = {},
+                                .writes = {}};
+  if (touches.prefetches.bytes > 0) declaration.prefetches = {&touches.prefetches, 1};
+  if (touches.writes.bytes > 0) declaration.writes = {&touches.writes, 1};
+  return declaration;
 }
 
 void refuse_type(DType dtype, const char* what) {

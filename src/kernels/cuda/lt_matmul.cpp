@@ -127,7 +127,8 @@ LtAnswer LtMatmul::run(const MatmulArgs& args, Stream& stream) {
   }
   const float alpha = 1;
   const float beta = args.accumulate ? 1.0f : 0.0f;
-  cuda::enqueue(stream, "matmul", [&](cudaStream_t native) {
+  // Launched plainly. Where the library overlaps kernels of its own, it sees to their waits.
+  cuda::enqueue(stream, "matmul", {.waits = true}, [&](cudaStream_t native) {
     const cublasStatus_t status =
         cublasLtMatmul(handle_, &choice.operation, &alpha, weight, &choice.weight, args.input,
                        &choice.input, &beta, args.out, &choice.out, args.out, &choice.out,

@@ -5,6 +5,7 @@
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/pdl.cuh"
 #include "kernels/cuda/reduce.cuh"
 
 namespace reprise::cuda_kernels {
@@ -14,6 +15,8 @@ constexpr int kWarps = 8;
 constexpr int kThreads = kWarps * kWarp;
 constexpr int kOutputs = 2;
 constexpr int kVector = 4;
+constexpr ProgrammaticKernel kDeclared{
+    .kernel = "matmul_f32_kernel", .waits = true, .triggers_early = true};
 
 struct Problem {
   const float* weight;
@@ -37,6 +40,8 @@ __device__ __forceinline__ float4 load_vector(const float* row, std::int64_t col
 
 template <int kRows, bool kAligned>
 __global__ void __launch_bounds__(kThreads) matmul_f32_kernel(Problem p) {
+  let_consumer_start();
+  wait_for_producer();
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const std::int64_t first_output =
       (std::int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarp) * kOutputs;
@@ -63,6 +68,7 @@ __global__ void __launch_bounds__(kThreads) matmul_f32_kernel(Problem p) {
       }
     }
   }
+  before_last_store();
 #pragma unroll
   for (int o = 0; o < kOutputs; ++o) {
 #pragma unroll
@@ -78,16 +84,17 @@ __global__ void __launch_bounds__(kThreads) matmul_f32_kernel(Problem p) {
 }
 
 template <int kRows>
-void run(const Problem& p, const char* label, Stream& stream) {
+void run(const Problem& p, const char* label, const Target& target) {
   const dim3 grid(blocks_for(p.outputs, kWarps * kOutputs), blocks_for(p.rows, kRows));
   const auto kernel =
       p.cols % kVector == 0 ? matmul_f32_kernel<kRows, true> : matmul_f32_kernel<kRows, false>;
-  launch(stream, label, kernel, grid, dim3(kThreads), p);
+  const auto written = range_of(p.out, p.rows * p.outputs, DType::f32, "product");
+  launch(target, label, kDeclared, {.writes = written}, kernel, grid, dim3(kThreads), p);
 }
 
 }  // namespace
 
-void matmul_f32(const MatmulArgs& args, Stream& stream) {
+void matmul_f32(const MatmulArgs& args, const Target& target) {
   const Weight& weight = *args.weight;
   const Problem problem{.weight = static_cast<const float*>(weight.parts[0].data),
                         .input = static_cast<const float*>(args.input),
@@ -97,8 +104,8 @@ void matmul_f32(const MatmulArgs& args, Stream& stream) {
                         .cols = weight.cols,
                         .rows = args.rows,
                         .accumulate = args.accumulate};
-  if (args.rows == 1) return run<1>(problem, "matmul", stream);
-  run<8>(problem, "matmul", stream);
+  if (args.rows == 1) return run<1>(problem, "matmul", target);
+  run<8>(problem, "matmul", target);
 }
 
 }  // namespace reprise::cuda_kernels

@@ -10,6 +10,7 @@
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/pdl.cuh"
 #include "kernels/cuda/reduce.cuh"
 
 namespace reprise::cuda_kernels {
@@ -23,6 +24,8 @@ constexpr int kVector = 8;   // elements of a 16-byte load
 constexpr int kStep = 32;    // columns a warp takes by one load per thread
 constexpr int kSteps = 4;    // loads in flight per thread and output
 constexpr int kRun = kStep * kSteps;
+constexpr ProgrammaticKernel kDeclared{
+    .kernel = "matmul_mma_kernel", .waits = true, .triggers_early = true};
 
 struct Problem {
   const void* weight;
@@ -94,6 +97,23 @@ __device__ __forceinline__ void store(const Problem& p, std::int64_t row, std::i
   }
 }
 
+/// Asks for the weights that the warp takes first: no kernel of a step writes any.
+template <int kTiles>
+__device__ __forceinline__ void prefetch_weights(const Problem& p, std::int64_t first_output) {
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const auto* weight = static_cast<const std::uint16_t*>(p.weight);
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
+    const std::int64_t col = warp * kRun + lane % 4 * kVector + step * kStep;
+#pragma unroll
+    for (int half = 0; half < 2 * kTiles; ++half) {
+      const std::int64_t output = first_output + lane / 4 + half * kTile / 2;
+      if (output < p.outputs && col < p.cols) prefetch_to_l2(weight + output * p.cols + col);
+    }
+  }
+}
+
 /// A warp's sums of all its columns, for kTiles tiles of outputs and kRowTiles of rows.
 template <class T, int kTiles, int kRowTiles, bool kAligned>
 __device__ __forceinline__ void warp_product(const Problem& p, std::int64_t first_output,
@@ -140,6 +160,9 @@ __global__ void __launch_bounds__(kThreads, 2) matmul_mma_kernel(Problem p) {
   __shared__ float partial[kWarps][kRows][kTile + 1];
   const std::int64_t first_output = std::int64_t{blockIdx.x} * (kTile * kTiles);
   const int first_row = static_cast<int>(blockIdx.y) * kRows;
+  let_consumer_start();
+  prefetch_weights<kTiles>(p, first_output);
+  wait_for_producer();
   float sums[kTiles][kRowTiles][4] = {};
   warp_product<T, kTiles, kRowTiles, kAligned>(p, first_output, first_row, sums);
 
@@ -157,6 +180,7 @@ __global__ void __launch_bounds__(kThreads, 2) matmul_mma_kernel(Problem p) {
       partial[warp][row + 1][lane / 4 + 8] = sums[m][n][3];
     }
     __syncthreads();
+    if (m + 1 == kTiles) before_last_store();
     for (int i = threadIdx.x; i < kRows * kTile; i += kThreads) {
       const int row = i / kTile;
       const std::int64_t output = first_output + m * kTile + i % kTile;
@@ -170,23 +194,27 @@ __global__ void __launch_bounds__(kThreads, 2) matmul_mma_kernel(Problem p) {
 }
 
 template <class T, int kTiles, int kRowTiles, bool kAligned>
-void run(const Problem& p, const char* label, Stream& stream) {
+void run(const Problem& p, const char* label, const Target& target) {
   const dim3 grid(blocks_for(p.outputs, kTile * kTiles), blocks_for(p.rows, kRowTiles * kRowTile));
-  launch(stream, label, matmul_mma_kernel<T, kTiles, kRowTiles, kAligned>, grid, dim3(kThreads), p);
+  const Touches touches{
+      .prefetches = range_of(p.weight, p.outputs * p.cols, DType::bf16, "weights"),
+      .writes = range_of(p.out, p.rows * p.outputs, p.out_dtype, "product")};
+  launch(target, label, kDeclared, touches, matmul_mma_kernel<T, kTiles, kRowTiles, kAligned>, grid,
+         dim3(kThreads), p);
 }
 
 template <class T>
-void choose(const Problem& p, const char* label, Stream& stream) {
-  if (p.cols % kVector != 0) return run<T, 1, 4, false>(p, label, stream);
-  if (p.rows <= 8) return run<T, 1, 1, true>(p, label, stream);
-  if (p.rows <= 16) return run<T, 1, 2, true>(p, label, stream);
-  if (p.rows <= 32) return run<T, 1, 4, true>(p, label, stream);
-  return run<T, 1, 8, true>(p, label, stream);
+void choose(const Problem& p, const char* label, const Target& target) {
+  if (p.cols % kVector != 0) return run<T, 1, 4, false>(p, label, target);
+  if (p.rows <= 8) return run<T, 1, 1, true>(p, label, target);
+  if (p.rows <= 16) return run<T, 1, 2, true>(p, label, target);
+  if (p.rows <= 32) return run<T, 1, 4, true>(p, label, target);
+  return run<T, 1, 8, true>(p, label, target);
 }
 
 }  // namespace
 
-void matmul_mma(const MatmulArgs& args, Stream& stream) {
+void matmul_mma(const MatmulArgs& args, const Target& target) {
   const Weight& weight = *args.weight;
   const Problem problem{.weight = weight.parts[0].data,
                         .input = args.input,
@@ -197,8 +225,8 @@ void matmul_mma(const MatmulArgs& args, Stream& stream) {
                         .rows = args.rows,
                         .accumulate = args.accumulate,
                         .out_dtype = args.out_dtype};
-  if (weight.dtype == DType::bf16) return choose<bf16>(problem, "matmul", stream);
-  choose<f16>(problem, "matmul", stream);
+  if (weight.dtype == DType::bf16) return choose<bf16>(problem, "matmul", target);
+  choose<f16>(problem, "matmul", target);
 }
 
 }  // namespace reprise::cuda_kernels

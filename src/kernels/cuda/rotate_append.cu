@@ -5,16 +5,21 @@
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/pdl.cuh"
 
 namespace reprise::cuda_kernels {
 namespace {
 
 constexpr int kThreads = 256;
+constexpr ProgrammaticKernel kDeclared{
+    .kernel = "rotate_append_kernel", .waits = true, .triggers_early = true};
 
 /// A thread rotates one pair (i, i + head_dim / 2) of q or of k, or copies such a pair of v: all
 /// three have half a head's features to do per head.
 template <class T>
 __global__ void rotate_append_kernel(RotateAppendArgs args) {
+  let_consumer_start();
+  wait_for_producer();
   const auto [heads, kv_heads, head_dim] = args.geometry;
   const int half = head_dim / 2;
   const int item = static_cast<int>(blockIdx.y) * kThreads + static_cast<int>(threadIdx.x);
@@ -49,19 +54,24 @@ __global__ void rotate_append_kernel(RotateAppendArgs args) {
     target = static_cast<T*>(value ? args.cache.values : args.cache.keys) +
              (entry * kv_heads + kv_head) * head_dim;
   }
+  before_last_store();
   target[i] = from_float<T>(low);
   target[half + i] = from_float<T>(high);
 }
 
 }  // namespace
 
-void rotate_append(const RotateAppendArgs& args, Stream& stream) {
+void rotate_append(const RotateAppendArgs& args, const Target& target) {
   if (args.q_dtype != args.cache.dtype) refuse_types(args.q_dtype, args.cache.dtype);
   const HeadGeometry& g = args.geometry;
   const std::int64_t items = std::int64_t{g.heads + 2 * g.kv_heads} * (g.head_dim / 2);
   const dim3 grid(static_cast<unsigned>(args.rows), blocks_for(items, kThreads));
+  // The cache is written too; how far it reaches is not known here.
+  const std::int64_t elements = std::int64_t{args.rows} * g.heads * g.head_dim;
+  const auto written = range_of(args.q, elements, args.q_dtype, "q");
   with_type(args.q_dtype, "q", [&]<class T>(TypeTag<T>) {
-    launch(stream, "rope", rotate_append_kernel<T>, grid, dim3(kThreads), args);
+    launch(target, "rope", kDeclared, {.writes = written}, rotate_append_kernel<T>, grid,
+           dim3(kThreads), args);
   });
 }
 

@@ -2,6 +2,7 @@
 #include "kernels/cuda/batch.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/pdl.cuh"
 #include "kernels/cuda/reduce.cuh"
 #include "kernels/sampling.h"
 
@@ -10,6 +11,8 @@ namespace {
 
 constexpr int kWarps = 32;
 constexpr int kThreads = kWarps * kWarp;
+constexpr ProgrammaticKernel kDeclared{
+    .kernel = "select_kernel", .waits = true, .triggers_early = true};
 
 struct Choice {
   float score;
@@ -52,6 +55,8 @@ __device__ Choice block_best(int vocabulary, const Score& score) {
 
 __global__ void __launch_bounds__(kThreads)
     select_kernel(int vocabulary, SelectArgs args, int rows) {
+  let_consumer_start();
+  wait_for_producer();
   const BatchInputs& batch = args.batch;
   const int row = blockIdx.x;
   if (row >= true_rows(batch, rows)) return;
@@ -69,14 +74,17 @@ __global__ void __launch_bounds__(kThreads)
     });
     next = max(drawn.token, 0);
   }
+  before_last_store();
   if (threadIdx.x == 0) args.next[row] = next;
 }
 
 }  // namespace
 
-void select(const SelectDescriptor& descriptor, const SelectArgs& args, int rows, Stream& stream) {
-  launch(stream, "select", select_kernel, dim3(static_cast<unsigned>(rows)), dim3(kThreads),
-         descriptor.vocabulary, args, rows);
+void select(const SelectDescriptor& descriptor, const SelectArgs& args, int rows,
+            const Target& target) {
+  const auto written = range_of(args.next, rows, DType::i32, "next tokens");
+  launch(target, "select", kDeclared, {.writes = written}, select_kernel,
+         dim3(static_cast<unsigned>(rows)), dim3(kThreads), descriptor.vocabulary, args, rows);
 }
 
 }  // namespace reprise::cuda_kernels

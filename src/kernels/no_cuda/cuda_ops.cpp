@@ -6,7 +6,7 @@
 
 namespace reprise {
 
-std::unique_ptr<Ops> make_cuda_ops(Device& device) {
+std::unique_ptr<Ops> make_cuda_ops(Device& device, const OpsOptions&) {
   throw DeviceError(
       "operations for " + device.label() +
       ": this program was built without CUDA; build with CUDA=1 or use --device host");
