@@ -11,6 +11,7 @@ bool runner();
 bool pool_and_ladder();
 bool bindings();
 bool memory_pool();
+bool sleep_and_wake();
 bool errors();
 bool diagnostics();
 
