@@ -12,6 +12,7 @@ bool pool_and_ladder();
 bool bindings();
 bool memory_pool();
 bool loops_and_branches();
+bool sleep_and_wake();
 bool errors();
 bool diagnostics();
 bool programmatic_launch();

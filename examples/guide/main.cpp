@@ -14,6 +14,7 @@ int main() {
        {Page{"device and streams", guide::device_and_streams}, Page{"recording", guide::recording},
         Page{"runner", guide::runner}, Page{"pool and ladder", guide::pool_and_ladder},
         Page{"bindings", guide::bindings}, Page{"memory pool", guide::memory_pool},
+        Page{"sleep and wake", guide::sleep_and_wake},
         Page{"loops and branches", guide::loops_and_branches}, Page{"errors", guide::errors},
         Page{"diagnostics", guide::diagnostics},
         Page{"programmatic launch", guide::programmatic_launch}}) {

@@ -35,5 +35,10 @@ bool guide::memory_pool() {
     refused = true;
   }
   // [/limit]
-  return same_address && refused && in_use < reserved && fragmentation > 0;
+  // [expandable]
+  const auto growing = reprise::MemoryPool::create(device, {.name = "decode", .expandable = true});
+  // [/expandable]
+  for (const std::size_t mib : {1, 2, 4, 8}) (void)growing->allocate(mib << 20, "step");
+  const bool one_segment = growing->statistics().segment.current == 1;
+  return one_segment && same_address && refused && in_use < reserved && fragmentation > 0;
 }

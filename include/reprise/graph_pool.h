@@ -18,6 +18,7 @@
 #include <reprise/ladder.h>
 #include <reprise/memory_pool.h>
 #include <reprise/run_state.h>
+#include <reprise/sleepable_memory.h>
 #include <reprise/step.h>
 
 namespace reprise {
@@ -40,6 +41,9 @@ struct GraphPoolOptions {
   /// recorded with, long after the step gave it back: blocks that others take from this pool after
   /// record() hold their contents only until the next run.
   std::shared_ptr<MemoryPool> memory = nullptr;
+  /// What bound and state tensors lie in; the pool is asleep while this is, or while `memory` is:
+  /// bind() and reset() work then, all that runs, records or reads is refused.
+  std::shared_ptr<const SleepableMemory> sleeps_with = nullptr;
   /// Takes one line per first occurrence of a fallback reason, per disabled size and per recording
   /// that is made once more; null: standard error.
   std::function<void(std::string_view)> on_note = nullptr;

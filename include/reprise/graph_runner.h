@@ -13,6 +13,7 @@
 #include <reprise/graph.h>
 #include <reprise/memory_pool.h>
 #include <reprise/run_state.h>
+#include <reprise/sleepable_memory.h>
 #include <reprise/step.h>
 
 namespace reprise {
@@ -27,6 +28,8 @@ struct RunnerOptions {
   /// Where scratch memory comes from; null: a pool of the runner's own. As
   /// GraphPoolOptions::memory.
   std::shared_ptr<MemoryPool> memory = nullptr;
+  /// What bound and state tensors lie in; the runner is asleep while this is, or while `memory` is.
+  std::shared_ptr<const SleepableMemory> sleeps_with = nullptr;
   /// Takes one line where a recording is made once more; null: standard error.
   std::function<void(std::string_view)> on_note = nullptr;
 };

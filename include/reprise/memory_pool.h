@@ -25,6 +25,14 @@ class MemoryResource {
   /// `bytes` as allocated. Work in flight may still use the memory: it must be waited for (as
   /// freeing a Buffer does) before somebody else may have it. Never throws.
   virtual void deallocate(void* data, std::size_t bytes) noexcept = 0;
+
+  /// What it gives comes in multiples of this: asking for anything else wastes the rest.
+  virtual std::size_t granularity() const noexcept { return 1; }
+  /// Lengthens an allocation of `bytes` by `more` behind its end, in place; from then on it counts
+  /// as one of `bytes + more`. False where that cannot be: nothing changed. Throws as allocate().
+  virtual bool extend(void* data, std::size_t bytes, std::size_t more);
+  /// True while the memory it gave is away (SleepableMemory): nothing may use it.
+  virtual bool asleep() const noexcept { return false; }
 };
 
 /// One counter: bytes or a number of things.
@@ -35,7 +43,10 @@ struct MemoryCounter {
   std::uint64_t freed = 0;      ///< sum of all decreases
 };
 
-/// Names as PyTorch users know them.
+/// Names as PyTorch users know them (torch.cuda.memory_stats). What has no meaning here is left
+/// out: pools of small and large blocks, oversize blocks and max_split_size (one free list serves
+/// every size), and num_sync_all_streams (giving back waits for nothing, since a pool has one
+/// lane).
 struct MemoryStatistics {
   MemoryCounter allocation;            ///< blocks handed out
   MemoryCounter allocated_bytes;       ///< in blocks handed out, rounded up as they were
@@ -47,6 +58,9 @@ struct MemoryStatistics {
   /// Times the pool gave free segments back because it could not grow, and tried again.
   std::uint64_t num_alloc_retries = 0;
   std::uint64_t num_ooms = 0;  ///< requests that ended in OutOfMemory
+  /// Calls that took memory from the upstream: new segments, and segments that were lengthened.
+  std::uint64_t num_device_alloc = 0;
+  std::uint64_t num_device_free = 0;  ///< segments given back to the upstream
 
   /// 1 − peak allocated ÷ reserved now (DESIGN §6); 0 for an empty pool.
   double fragmentation() const noexcept;
@@ -59,6 +73,11 @@ struct MemoryPoolOptions {
   std::size_t segment_bytes = std::size_t{2} << 20;
   /// The most the pool will reserve; 0: no limit.
   std::size_t limit_bytes = 0;
+  /// One segment that grows in place, as PyTorch's expandable_segments: what is free at its end
+  /// counts towards the next larger request, so that reserved memory stays close to the most that
+  /// was ever in use, whatever sizes come after a recording. Needs a device that can reserve
+  /// addresses (Device::reserve); not for use with an upstream of one's own.
+  bool expandable = false;
 };
 
 /// A stretch of a segment, for snapshots.
@@ -73,6 +92,7 @@ struct SegmentInfo {
   std::uintptr_t address = 0;
   std::size_t bytes = 0;
   std::vector<BlockInfo> blocks;  ///< in order of address; they cover the segment
+  bool recorded = false;          ///< a recording has used it: it stays for the pool's life
 };
 
 class MemoryPool;
@@ -128,7 +148,8 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   Device& device() const noexcept;
 
   /// At least `bytes`, aligned to 512; zero bytes give a block of the smallest size. `label` names
-  /// the owner in snapshots. Throws OutOfMemory with what is reserved, in use and free.
+  /// the owner in snapshots. Throws OutOfMemory with what is reserved, in use and free, and
+  /// UsageError while the memory is asleep.
   PoolBlock allocate(std::size_t bytes, std::string_view label);
   /// Makes sure that a single block of `bytes` could be handed out without growing.
   void reserve(std::size_t bytes);
@@ -137,8 +158,14 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   /// given back.
   std::size_t trim();
 
+  /// True while the upstream's memory is away; replays in it are refused (SleepableMemory).
+  bool asleep() const noexcept;
+
   MemoryStatistics statistics() const;
-  void reset_peaks();
+  /// Every peak becomes what is current; fragmentation() then tells of what follows.
+  void reset_peak_stats();
+  /// Every sum of increases and decreases, and every num_…, becomes 0.
+  void reset_accumulated_stats();
   std::vector<SegmentInfo> snapshot() const;
 
  private:
@@ -155,14 +182,21 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
 std::string memory_summary(const MemoryPool& pool);
 
 /// {"pool", "device", "statistics": {counter: {"current", "peak", "allocated", "freed"}, …,
-/// "num_alloc_retries", "num_ooms", "fragmentation"}, "segments": [{"address": "0x…", "bytes",
-/// "blocks": [{"offset", "bytes", "requested_bytes", "state": "allocated"|"free", "label"}]}]}.
+/// "num_alloc_retries", "num_ooms", "num_device_alloc", "num_device_free", "fragmentation"},
+/// "segments": [{"address": "0x…", "bytes", "recorded", "blocks": [{"offset", "bytes",
+/// "requested_bytes", "state": "allocated"|"free", "label"}]}]}.
 /// Bytes are integers. Here and below statistics and segments are taken one after the other, so a
 /// pool that others use meanwhile may not agree with itself.
 std::string memory_json(const MemoryPool& pool);
 
-/// The same as a picture, one SVG document: segments as bars, blocks coloured by owner, free ones
-/// hatched, a legend with bytes. A block is at least 2 px wide; beyond that widths are in
+/// The statistics alone, flat, under the keys of torch.cuda.memory_stats:
+/// {"allocated_bytes.all.peak": n, …, "num_ooms": n, …} and "fragmentation". "active" and
+/// "active_bytes" are there for readers that look for them and equal "allocation" and
+/// "allocated_bytes": a block given back is free at once.
+std::string memory_stats_json(const MemoryPool& pool);
+
+/// memory_json()'s pool as a picture, one SVG document: segments as bars, blocks coloured by owner,
+/// free ones hatched, a legend with bytes. A block is at least 2 px wide; beyond that widths are in
 /// proportion. Refers to nothing outside and follows the reader's light or dark theme.
 std::string memory_svg(const MemoryPool& pool);
 

@@ -92,12 +92,24 @@ struct Step {
   bool undeclared_state = false;
 };
 
-/// An output of the latest run. `generation` is the run's number: reading it after another run of
-/// the same runner or pool is an error that names both.
+struct LatestRun;  // in src/graph/
+
+/// An output of one run. All sizes of a step write the same output buffers, so it holds until
+/// anything else runs on the same runner or pool; after that reading it is an error that names the
+/// output, its bucket, and what has run since. On the step's lane only.
 struct OutputView {
-  TensorView tensor;
-  std::uint64_t generation = 0;
+  TensorView tensor;             ///< as it was then; checked() is what to read
+  std::uint64_t generation = 0;  ///< number of the run
   Slot slot;
+  int bucket = 0;  ///< rows that the run computed
+  std::shared_ptr<const LatestRun> latest = {};
+
+  /// The tensor, to pass it on: as an input ({"x", view.checked()}) or to a kernel that is enqueued
+  /// before the next run. Throws UsageError once the output was overwritten, or its runner or pool
+  /// was destroyed.
+  const TensorView& checked() const;
+  /// The same as bytes, for Stream::copy.
+  MemoryView memory() const;
 };
 
 }  // namespace reprise

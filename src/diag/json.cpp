@@ -39,6 +39,8 @@ Json statistics_json(const MemoryStatistics& statistics) {
           {"inactive_split_bytes", counter_json(statistics.inactive_split_bytes)},
           {"num_alloc_retries", statistics.num_alloc_retries},
           {"num_ooms", statistics.num_ooms},
+          {"num_device_alloc", statistics.num_device_alloc},
+          {"num_device_free", statistics.num_device_free},
           {"fragmentation", statistics.fragmentation()}};
 }
 
@@ -54,7 +56,36 @@ Json segment_json(const SegmentInfo& segment) {
   // An address as a number would lose digits in readers that keep numbers as doubles.
   return {{"address", fmt::format("{:#x}", segment.address)},
           {"bytes", segment.bytes},
+          {"recorded", segment.recorded},
           {"blocks", std::move(blocks)}};
+}
+
+/// The keys of torch.cuda.memory_stats.
+Json flat_statistics(const MemoryStatistics& now) {
+  const std::pair<std::string_view, const MemoryCounter&> counters[] = {
+      {"allocation", now.allocation},
+      {"segment", now.segment},
+      {"active", now.allocation},
+      {"inactive_split", now.inactive_split},
+      {"allocated_bytes", now.allocated_bytes},
+      {"reserved_bytes", now.reserved_bytes},
+      {"active_bytes", now.allocated_bytes},
+      {"inactive_split_bytes", now.inactive_split_bytes},
+      {"requested_bytes", now.requested_bytes},
+  };
+  Json flat = Json::object();
+  for (const auto& [name, counter] : counters) {
+    flat[fmt::format("{}.all.current", name)] = counter.current;
+    flat[fmt::format("{}.all.peak", name)] = counter.peak;
+    flat[fmt::format("{}.all.allocated", name)] = counter.allocated;
+    flat[fmt::format("{}.all.freed", name)] = counter.freed;
+  }
+  flat["num_alloc_retries"] = now.num_alloc_retries;
+  flat["num_ooms"] = now.num_ooms;
+  flat["num_device_alloc"] = now.num_device_alloc;
+  flat["num_device_free"] = now.num_device_free;
+  flat["fragmentation"] = now.fragmentation();
+  return flat;
 }
 
 Json memory_tree(const MemoryPool& pool) {
@@ -153,6 +184,10 @@ Json buckets_json(const std::vector<BucketReport>& buckets) {
 }  // namespace
 
 std::string memory_json(const MemoryPool& pool) { return to_text(memory_tree(pool)); }
+
+std::string memory_stats_json(const MemoryPool& pool) {
+  return to_text(flat_statistics(pool.statistics()));
+}
 
 std::string graph_json(const GraphPool& pool, int rows,
                        std::span<const std::pair<std::string, std::string>> facts) {

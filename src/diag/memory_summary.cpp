@@ -74,6 +74,8 @@ std::string memory_summary(const MemoryPool& pool) {
   table.number("Allocations", now.allocation);
   table.number("Reserved segments", now.segment);
   table.number("Non-releasable allocs", now.inactive_split);
+  table.row("Device calls", "", "", std::to_string(now.num_device_alloc),
+            std::to_string(now.num_device_free));
   table.rule('=');
   return table.take();
 }

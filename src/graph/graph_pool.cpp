@@ -14,6 +14,12 @@ std::size_t nodes_of(const Bucket& bucket) {
   return bucket.recorded && !bucket.recorded->fake() ? bucket.recorded->graph->node_count() : 0;
 }
 
+/// Sleep is the memory's, as loss is the device's: it is asked there.
+RunState resting_state(const Bucket& bucket, bool asleep) {
+  const RunState state = bucket.state.get();
+  return state == RunState::recorded && asleep ? RunState::asleep : state;
+}
+
 }  // namespace
 
 std::string_view to_string(FallbackReason reason) noexcept {
@@ -94,9 +100,10 @@ std::vector<BucketReport> GraphPool::buckets() const {
   std::vector<BucketReport> reports;
   Device& device = impl_->harness.device();
   const bool lost = device.lost();
+  const bool asleep = impl_->harness.lane().asleep();
   for (const Bucket& bucket : impl_->buckets) {
     reports.push_back({.rows = bucket.rows,
-                       .state = lost ? RunState::lost : bucket.state.get(),
+                       .state = lost ? RunState::lost : resting_state(bucket, asleep),
                        .reason = lost ? device.state().lost_cause : bucket.reason,
                        .nodes = nodes_of(bucket),
                        .replays = bucket.replays,

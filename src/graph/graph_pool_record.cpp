@@ -33,6 +33,7 @@ GraphPool::Impl::Impl(std::shared_ptr<Device> device, Step step, GraphPoolOption
       harness(std::move(device), std::move(step), max_rows, options.memory) {
   if (options.warm_ups < 1) throw UsageError("a pool needs at least 1 warm-up run per size");
   if (!options.on_note) options.on_note = stderr_sink();
+  harness.lane().rest_with(harness.memory(), options.sleeps_with);
   for (int size : sizes) buckets.push_back({.rows = size});
 }
 

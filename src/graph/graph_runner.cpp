@@ -22,6 +22,7 @@ struct GraphRunner::Impl {
         harness(std::move(device), std::move(step), options.rows, options.memory) {
     if (options.warm_ups < 1) throw UsageError("a runner needs at least 1 warm-up run");
     if (!options.on_note) options.on_note = stderr_sink();
+    harness.lane().rest_with(harness.memory(), options.sleeps_with);
   }
 
   const std::string& name() const { return harness.step().name; }
@@ -202,7 +203,9 @@ void GraphRunner::reset() {
 }
 
 RunState GraphRunner::state() const noexcept {
-  return impl_->harness.device().lost() ? RunState::lost : impl_->state.get();
+  if (impl_->harness.device().lost()) return RunState::lost;
+  const RunState state = impl_->state.get();
+  return state == RunState::recorded && impl_->harness.lane().asleep() ? RunState::asleep : state;
 }
 const std::string& GraphRunner::reason() const noexcept {
   Device& device = impl_->harness.device();

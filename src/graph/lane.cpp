@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/lane.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include <reprise/error.h>
@@ -34,6 +36,18 @@ void Lane::require_ready(const Stream& stream) const {
   checks::refuse_wait(
       state, "a run", [&] { return fmt::format("'{}' on {}", name_, checks::describe(state)); },
       "run it after the recorded function");
+  if (asleep()) {
+    throw UsageError(fmt::format(
+        "'{}' is asleep: its memory was given back; call SleepableMemory::wake() before it runs, "
+        "is recorded or is read",
+        name_));
+  }
+}
+
+void Lane::rest_with(std::shared_ptr<const MemoryPool> memory,
+                     std::shared_ptr<const SleepableMemory> sleepable) noexcept {
+  memory_ = std::move(memory);
+  sleepable_ = std::move(sleepable);
 }
 
 void Lane::order(Stream& stream) {

@@ -77,7 +77,8 @@ StepHarness::StepHarness(std::shared_ptr<Device> device, Step step, int max_rows
       slab_(*device_, table_.slab(), table_.device_owned(), table_.size()),
       lane_(*device_, step_.name),
       given_(table_.size(), 0),
-      given_now_(table_.size(), 0) {
+      given_now_(table_.size(), 0),
+      stamps_(step_) {
   device_inputs_.reserve(table_.size());
 }
 
@@ -114,7 +115,7 @@ void StepHarness::forget_runs() noexcept {
 }
 
 void StepHarness::begin_run() noexcept {
-  ++run_number_;  // views of earlier runs are stale
+  stamps_.begin_run();
   output_rows_ = 0;
 }
 
@@ -244,6 +245,7 @@ RangeName StepHarness::range_name(std::string_view what, int rows) const {
 
 void StepHarness::call(StepPhase phase, int rows, Stream& stream) {
   latest_scratch_.clear();
+  stamps_.note_eager(rows);
   Context context(*this, phase, rows, stream);
   step_.run(context);
 }
@@ -282,6 +284,7 @@ RecordedStep StepHarness::record(int rows, RecordMode mode,
 }
 
 void StepHarness::replay(RecordedStep& recorded, Stream& stream) {
+  stamps_.note_replay(recorded.rows);
   if (!recorded.fake()) return recorded.exec->launch(stream);
   FakeContext context(*this, recorded, stream);
   step_.run(context);
@@ -299,25 +302,19 @@ OutputView StepHarness::output(Slot slot) const {
                     "failed",
                     entry.binding.name, step_.name));
   }
-  return {.tensor = table_.tensor(static_cast<std::size_t>(slot.index), output_rows_),
-          .generation = run_number_,
-          .slot = slot};
+  return stamps_.view(slot, table_.tensor(static_cast<std::size_t>(slot.index), output_rows_));
 }
 
 void StepHarness::read(const OutputView& output, std::span<std::byte> out) {
   const std::string& name = table_.entry(output.slot).binding.name;
-  if (output.generation != run_number_) {
-    throw UsageError(
-        fmt::format("output '{}' of run {} was overwritten by run {}; read it before the next run",
-                    name, output.generation, run_number_));
-  }
+  const MemoryView memory = output.memory();
   if (out.size() != output.tensor.bytes()) {
     throw UsageError(fmt::format("output '{}' is {}, {} bytes; the destination has {}", name,
                                  describe(output.tensor), output.tensor.bytes(), out.size()));
   }
   Stream& stream = lane_.stream();
   lane_.order(stream);
-  stream.copy(pageable(out), {output.tensor.data, output.tensor.bytes(), MemorySpace::device});
+  stream.copy(pageable(out), memory);
 }
 
 }  // namespace reprise

@@ -23,6 +23,7 @@
 #include "graph/binding_table.h"
 #include "graph/input_slab.h"
 #include "graph/lane.h"
+#include "graph/output_stamps.h"
 
 namespace reprise {
 
@@ -115,7 +116,7 @@ class StepHarness {
   std::vector<ScratchRange> latest_scratch_;  // of the latest call()
   int input_rows_ = 0;                        // that the per-row inputs have values for
   int output_rows_ = 0;  // of the latest run; 0: it did not come to its end, or there was none
-  std::uint64_t run_number_ = 0;
+  OutputStamps stamps_;
 };
 
 /// A bound or state buffer is not where it was when it was recorded.

@@ -27,4 +27,9 @@ inline void set(MemoryCounter& counter, std::uint64_t value) noexcept {
 
 inline void reset_peak(MemoryCounter& counter) noexcept { counter.peak = counter.current; }
 
+inline void reset_accumulated(MemoryCounter& counter) noexcept {
+  counter.allocated = 0;
+  counter.freed = 0;
+}
+
 }  // namespace reprise

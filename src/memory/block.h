@@ -32,6 +32,10 @@ struct Segment {
   std::size_t free_blocks = 0;
   std::size_t free_bytes = 0;
 
+  /// Free bytes at its end.
+  std::size_t free_tail() const noexcept {
+    return blocks.back().allocated ? 0 : blocks.back().bytes;
+  }
   bool wholly_free() const noexcept { return free_bytes == bytes; }
 };
 using SegmentRef = std::list<Segment>::iterator;

@@ -61,6 +61,26 @@ Segment& FreeList::add_segment(std::byte* data, std::size_t bytes) {
   return segment;
 }
 
+void FreeList::extend_segment(Segment& segment, std::size_t bytes) {
+  make_room_for_one_more();
+  const BlockRef last = std::prev(segment.blocks.end());
+  std::list<Block> added;
+  if (last->allocated) added.push_back({.segment = &segment, .offset = segment.bytes});
+  // Nothing throws from here on.
+  discount_split(segment);
+  if (last->allocated) {
+    segment.blocks.splice(segment.blocks.end(), added);
+    ++block_count_;
+  } else {
+    withdraw(last);
+  }
+  segment.bytes += bytes;
+  const BlockRef tail = std::prev(segment.blocks.end());
+  tail->bytes += bytes;
+  enter(tail);
+  count_split(segment);
+}
+
 SegmentRef FreeList::remove_segment(SegmentRef segment) noexcept {
   withdraw(segment->blocks.begin());
   --block_count_;

@@ -28,6 +28,9 @@ class FreeList {
 
   /// Adds a wholly free segment. Throws std::bad_alloc, then nothing has changed.
   Segment& add_segment(std::byte* data, std::size_t bytes);
+  /// Lengthens a segment at its end by `bytes` of free memory. Throws std::bad_alloc, then nothing
+  /// has changed.
+  void extend_segment(Segment& segment, std::size_t bytes);
   /// Forgets a wholly free segment; returns the one after it.
   SegmentRef remove_segment(SegmentRef segment) noexcept;
 

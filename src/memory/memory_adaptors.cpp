@@ -21,24 +21,38 @@ std::shared_ptr<MemoryResource> required(std::shared_ptr<MemoryResource> upstrea
 
 }  // namespace
 
+ResourceAdaptor::ResourceAdaptor(std::shared_ptr<MemoryResource> upstream, std::string_view adaptor)
+    : upstream_(required(std::move(upstream), adaptor)) {}
+
 LimitResource::LimitResource(std::shared_ptr<MemoryResource> upstream, std::size_t limit_bytes)
-    : upstream_(required(std::move(upstream), "LimitResource")), limit_bytes_(limit_bytes) {}
+    : ResourceAdaptor(std::move(upstream), "LimitResource"), limit_bytes_(limit_bytes) {}
+
+void LimitResource::require_room(std::size_t bytes) const {
+  if (bytes <= limit_bytes_ - outstanding_) return;
+  throw OutOfMemory(fmt::format("{} ({} bytes) on top of {} would pass the limit of {}",
+                                format_bytes(bytes), bytes, format_bytes(outstanding_),
+                                format_bytes(limit_bytes_)));
+}
 
 void* LimitResource::allocate(std::size_t bytes) {
   // Held throughout, so that two threads cannot pass the check for the same room.
   const std::lock_guard lock(mutex_);
-  if (bytes > limit_bytes_ - outstanding_) {
-    throw OutOfMemory(fmt::format("{} ({} bytes) on top of {} would pass the limit of {}",
-                                  format_bytes(bytes), bytes, format_bytes(outstanding_),
-                                  format_bytes(limit_bytes_)));
-  }
-  void* const data = upstream_->allocate(bytes);
+  require_room(bytes);
+  void* const data = upstream().allocate(bytes);
   outstanding_ += bytes;
   return data;
 }
 
+bool LimitResource::extend(void* data, std::size_t bytes, std::size_t more) {
+  const std::lock_guard lock(mutex_);
+  require_room(more);
+  if (!upstream().extend(data, bytes, more)) return false;
+  outstanding_ += more;
+  return true;
+}
+
 void LimitResource::deallocate(void* data, std::size_t bytes) noexcept {
-  upstream_->deallocate(data, bytes);
+  upstream().deallocate(data, bytes);
   const std::lock_guard lock(mutex_);
   outstanding_ -= bytes;
 }
@@ -49,10 +63,10 @@ std::size_t LimitResource::outstanding_bytes() const {
 }
 
 StatisticsResource::StatisticsResource(std::shared_ptr<MemoryResource> upstream)
-    : upstream_(required(std::move(upstream), "StatisticsResource")) {}
+    : ResourceAdaptor(std::move(upstream), "StatisticsResource") {}
 
 void* StatisticsResource::allocate(std::size_t bytes) {
-  void* const data = upstream_->allocate(bytes);
+  void* const data = upstream().allocate(bytes);
   const std::lock_guard lock(mutex_);
   increase(allocations_, 1);
   increase(bytes_, bytes);
@@ -60,10 +74,17 @@ void* StatisticsResource::allocate(std::size_t bytes) {
 }
 
 void StatisticsResource::deallocate(void* data, std::size_t bytes) noexcept {
-  upstream_->deallocate(data, bytes);
+  upstream().deallocate(data, bytes);
   const std::lock_guard lock(mutex_);
   decrease(allocations_, 1);
   decrease(bytes_, bytes);
+}
+
+bool StatisticsResource::extend(void* data, std::size_t bytes, std::size_t more) {
+  if (!upstream().extend(data, bytes, more)) return false;
+  const std::lock_guard lock(mutex_);
+  increase(bytes_, more);
+  return true;
 }
 
 MemoryCounter StatisticsResource::allocations() const {
@@ -78,24 +99,29 @@ MemoryCounter StatisticsResource::bytes() const {
 
 FailingResource::FailingResource(std::shared_ptr<MemoryResource> upstream, Plan plan,
                                  std::uint64_t n)
-    : upstream_(required(std::move(upstream), "FailingResource")), plan_(plan), n_(n) {}
+    : ResourceAdaptor(std::move(upstream), "FailingResource"), plan_(plan), n_(n) {}
+
+void FailingResource::attempt(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  ++attempts_;
+  const bool fails = n_ != 0 && (plan_ == Plan::nth ? attempts_ == n_ : attempts_ % n_ == 0);
+  if (!fails) return;
+  ++failures_;
+  throw OutOfMemory(fmt::format("allocation {} ({} bytes) was planned to fail", attempts_, bytes));
+}
 
 void* FailingResource::allocate(std::size_t bytes) {
-  {
-    const std::lock_guard lock(mutex_);
-    ++attempts_;
-    const bool fails = n_ != 0 && (plan_ == Plan::nth ? attempts_ == n_ : attempts_ % n_ == 0);
-    if (fails) {
-      ++failures_;
-      throw OutOfMemory(
-          fmt::format("allocation {} ({} bytes) was planned to fail", attempts_, bytes));
-    }
-  }
-  return upstream_->allocate(bytes);
+  attempt(bytes);
+  return upstream().allocate(bytes);
+}
+
+bool FailingResource::extend(void* data, std::size_t bytes, std::size_t more) {
+  attempt(more);
+  return upstream().extend(data, bytes, more);
 }
 
 void FailingResource::deallocate(void* data, std::size_t bytes) noexcept {
-  upstream_->deallocate(data, bytes);
+  upstream().deallocate(data, bytes);
 }
 
 std::uint64_t FailingResource::attempts() const {

@@ -11,6 +11,7 @@
 #include "device/backend.h"
 #include "device/recordings.h"
 #include "memory/device_resource.h"
+#include "memory/expandable_resource.h"
 #include "memory/pool_core.h"
 
 namespace reprise {
@@ -22,6 +23,12 @@ std::string free_memory_of(const Device& device) {
   } catch (const DeviceError& error) {
     return fmt::format("{} does not tell its free memory ({})", device.label(), error.what());
   }
+}
+
+std::shared_ptr<MemoryResource> default_upstream(const std::shared_ptr<Device>& device,
+                                                 std::string label, bool expandable) {
+  if (!expandable) return std::make_shared<DeviceResource>(device, std::move(label));
+  return std::make_shared<ExpandableResource>(device, std::move(label));
 }
 
 /// The calling thread's recording on a device.
@@ -46,12 +53,13 @@ class ThreadRecording {
 
 struct MemoryPool::Impl {
   Impl(std::shared_ptr<Device> owner, MemoryPoolOptions options,
-       std::shared_ptr<MemoryResource> upstream)
+       std::shared_ptr<MemoryResource> segments)
       : device(std::move(owner)),
-        core(std::move(options), std::move(upstream),
-             [raw = device.get()] { return free_memory_of(*raw); }) {}
+        upstream(std::move(segments)),
+        core(std::move(options), upstream, [raw = device.get()] { return free_memory_of(*raw); }) {}
 
   const std::shared_ptr<Device> device;
+  const std::shared_ptr<MemoryResource> upstream;
   mutable std::mutex mutex;  ///< guards `core`
   PoolCore core;
 };
@@ -63,8 +71,14 @@ std::shared_ptr<MemoryPool> MemoryPool::create(std::shared_ptr<Device> device,
     throw UsageError(fmt::format("pool '{}' was given no device; pass one that Device::open gave",
                                  options.name));
   }
+  if (upstream != nullptr && options.expandable) {
+    throw UsageError(fmt::format(
+        "pool '{}' is to be expandable and was given an upstream; whether that can lengthen its "
+        "segments is its own business: leave `expandable` off",
+        options.name));
+  }
   if (upstream == nullptr) {
-    upstream = std::make_shared<DeviceResource>(device, fmt::format("pool '{}'", options.name));
+    upstream = default_upstream(device, fmt::format("pool '{}'", options.name), options.expandable);
   }
   auto impl = std::make_unique<Impl>(std::move(device), std::move(options), std::move(upstream));
   return std::shared_ptr<MemoryPool>(new MemoryPool(std::move(impl)));
@@ -76,7 +90,15 @@ MemoryPool::~MemoryPool() = default;
 const std::string& MemoryPool::name() const noexcept { return impl_->core.options().name; }
 Device& MemoryPool::device() const noexcept { return *impl_->device; }
 
+bool MemoryPool::asleep() const noexcept { return impl_->upstream->asleep(); }
+
 PoolBlock MemoryPool::allocate(std::size_t bytes, std::string_view label) {
+  if (asleep()) {
+    throw UsageError(
+        fmt::format("pool '{}' is asleep and has no memory to give '{}'; call wake() "
+                    "of the SleepableMemory that it lies in first",
+                    name(), label));
+  }
   const ThreadRecording recording(*impl_->device);
   try {
     PoolCore::Taken taken;
@@ -128,9 +150,14 @@ MemoryStatistics MemoryPool::statistics() const {
   return impl_->core.statistics();
 }
 
-void MemoryPool::reset_peaks() {
+void MemoryPool::reset_peak_stats() {
   const std::lock_guard lock(impl_->mutex);
-  impl_->core.reset_peaks();
+  impl_->core.reset_peak_stats();
+}
+
+void MemoryPool::reset_accumulated_stats() {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->core.reset_accumulated_stats();
 }
 
 std::vector<SegmentInfo> MemoryPool::snapshot() const {

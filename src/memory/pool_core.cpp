@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory/pool_core.h"
 
+#include <array>
 #include <cassert>
 #include <utility>
 
@@ -25,12 +26,17 @@ std::size_t usable_bytes(const void* data, std::size_t bytes) noexcept {
   return misalignment(data) == 0 ? bytes : bytes - kBlockBytes;
 }
 
+std::array<MemoryCounter*, 7> counters(MemoryStatistics& all) noexcept {
+  return {&all.allocation,     &all.allocated_bytes, &all.requested_bytes,     &all.segment,
+          &all.reserved_bytes, &all.inactive_split,  &all.inactive_split_bytes};
+}
+
 }  // namespace
 
 PoolCore::PoolCore(MemoryPoolOptions options, std::shared_ptr<MemoryResource> upstream,
                    std::function<std::string()> device_memory)
     : options_(std::move(options)),
-      policy_(options_.segment_bytes, options_.limit_bytes),
+      policy_(options_.segment_bytes, options_.limit_bytes, upstream->granularity()),
       upstream_(std::move(upstream)),
       device_memory_(std::move(device_memory)) {}
 
@@ -126,24 +132,48 @@ void PoolCore::grow(const Request& request, const RecordingSite* site) {
 }
 
 std::optional<std::string> PoolCore::try_grow(std::size_t block_bytes) {
-  const auto reserved = static_cast<std::size_t>(statistics_.reserved_bytes.current);
-  const auto bytes = policy_.segment_for(block_bytes, reserved);
-  if (!bytes) return "the pool's limit_bytes does not allow it";
-  std::size_t taken = *bytes;
   try {
-    void* data = upstream_->allocate(taken);
-    if (usable_bytes(data, taken) < block_bytes) {
-      upstream_->deallocate(data, taken);
-      const auto padded = policy_.segment_for(block_bytes + kBlockBytes, reserved);
-      if (!padded) return "the pool's limit_bytes does not allow it";
-      taken = *padded;
-      data = upstream_->allocate(taken);
-    }
-    add_segment(data, taken);
+    if (try_extend(block_bytes)) return std::nullopt;
+    const auto taken = take_segment(block_bytes);
+    if (!taken) return "the pool's limit_bytes does not allow it";
+    add_segment(taken->data, taken->bytes);
     return std::nullopt;
   } catch (const OutOfMemory& error) {
     return error.what();
   }
+}
+
+bool PoolCore::try_extend(std::size_t block_bytes) {
+  if (free_list_.segments().empty()) return false;
+  Segment& segment = free_list_.segments().back();
+  const auto more =
+      policy_.extension_for(block_bytes, segment.free_tail(),
+                            static_cast<std::size_t>(statistics_.reserved_bytes.current));
+  if (!more || !upstream_->extend(segment.upstream_data, segment.upstream_bytes, *more)) {
+    return false;
+  }
+  // What the upstream has added is part of the segment, whether or not the list can take it.
+  segment.upstream_bytes += *more;
+  ++statistics_.num_device_alloc;
+  increase(statistics_.reserved_bytes, *more);
+  free_list_.extend_segment(segment, *more);
+  return true;
+}
+
+std::optional<PoolCore::Taken> PoolCore::take_segment(std::size_t block_bytes) {
+  const auto reserved = static_cast<std::size_t>(statistics_.reserved_bytes.current);
+  const auto bytes = policy_.segment_for(block_bytes, reserved);
+  if (!bytes) return std::nullopt;
+  void* const data = upstream_->allocate(*bytes);
+  ++statistics_.num_device_alloc;
+  if (usable_bytes(data, *bytes) >= block_bytes) return Taken{data, *bytes};
+  upstream_->deallocate(data, *bytes);
+  ++statistics_.num_device_free;
+  const auto padded = policy_.segment_for(block_bytes + kBlockBytes, reserved);
+  if (!padded) return std::nullopt;
+  void* const larger = upstream_->allocate(*padded);
+  ++statistics_.num_device_alloc;
+  return Taken{larger, *padded};
 }
 
 void PoolCore::add_segment(void* upstream_data, std::size_t upstream_bytes) {
@@ -155,6 +185,7 @@ void PoolCore::add_segment(void* upstream_data, std::size_t upstream_bytes) {
     segment.upstream_bytes = upstream_bytes;
   } catch (...) {
     upstream_->deallocate(upstream_data, upstream_bytes);
+    ++statistics_.num_device_free;
     throw;
   }
   increase(statistics_.segment, 1);
@@ -163,6 +194,7 @@ void PoolCore::add_segment(void* upstream_data, std::size_t upstream_bytes) {
 
 SegmentRef PoolCore::return_to_upstream(SegmentRef segment) noexcept {
   upstream_->deallocate(segment->upstream_data, segment->upstream_bytes);
+  ++statistics_.num_device_free;
   decrease(statistics_.segment, 1);
   decrease(statistics_.reserved_bytes, segment->upstream_bytes);
   return free_list_.remove_segment(segment);
@@ -186,20 +218,23 @@ void PoolCore::throw_out_of_memory(const Request& request, std::string_view reas
                   format_bytes(free_list_.largest_free()), limit, device_memory_(), reason));
 }
 
-void PoolCore::reset_peaks() noexcept {
-  reset_peak(statistics_.allocation);
-  reset_peak(statistics_.allocated_bytes);
-  reset_peak(statistics_.requested_bytes);
-  reset_peak(statistics_.segment);
-  reset_peak(statistics_.reserved_bytes);
-  reset_peak(statistics_.inactive_split);
-  reset_peak(statistics_.inactive_split_bytes);
+void PoolCore::reset_peak_stats() noexcept {
+  for (MemoryCounter* counter : counters(statistics_)) reset_peak(*counter);
+}
+
+void PoolCore::reset_accumulated_stats() noexcept {
+  for (MemoryCounter* counter : counters(statistics_)) reset_accumulated(*counter);
+  statistics_.num_alloc_retries = 0;
+  statistics_.num_ooms = 0;
+  statistics_.num_device_alloc = 0;
+  statistics_.num_device_free = 0;
 }
 
 std::vector<SegmentInfo> PoolCore::snapshot() const {
   std::vector<SegmentInfo> infos;
   for (const Segment& segment : free_list_.segments()) {
-    SegmentInfo info{reinterpret_cast<std::uintptr_t>(segment.data), segment.bytes, {}};
+    SegmentInfo info{
+        reinterpret_cast<std::uintptr_t>(segment.data), segment.bytes, {}, segment.recorded};
     for (const Block& block : segment.blocks) {
       info.blocks.push_back(
           {block.offset, block.bytes, block.requested, block.allocated, block.label});

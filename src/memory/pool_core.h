@@ -47,7 +47,8 @@ class PoolCore {
 
   const MemoryPoolOptions& options() const noexcept { return options_; }
   const MemoryStatistics& statistics() const noexcept { return statistics_; }
-  void reset_peaks() noexcept;
+  void reset_peak_stats() noexcept;
+  void reset_accumulated_stats() noexcept;
   std::vector<SegmentInfo> snapshot() const;
 
  private:
@@ -60,8 +61,12 @@ class PoolCore {
   Request rounded(std::size_t bytes, std::string_view label);
   /// Adds a segment that holds the block, or throws.
   void grow(const Request& request, const RecordingSite* site);
-  /// Adds a segment that holds the block; else the reason why not.
+  /// Lengthens the newest segment, or adds one, to hold the block; else the reason why not.
   std::optional<std::string> try_grow(std::size_t block_bytes);
+  /// False where the upstream or the limit does not allow it.
+  bool try_extend(std::size_t block_bytes);
+  /// The upstream's memory for a new segment; nullopt: the limit forbids it.
+  std::optional<Taken> take_segment(std::size_t block_bytes);
   void add_segment(void* upstream_data, std::size_t upstream_bytes);
   SegmentRef return_to_upstream(SegmentRef segment) noexcept;
   void count_split() noexcept;

@@ -3,6 +3,8 @@
 
 namespace reprise {
 
+bool MemoryResource::extend(void*, std::size_t, std::size_t) { return false; }
+
 double MemoryStatistics::fragmentation() const noexcept {
   const std::uint64_t reserved = reserved_bytes.current;
   // Segments given back since the peak can leave less than it.

@@ -4,6 +4,7 @@
 #include <reprise/error.h>
 #include <reprise/memory_adaptors.h>
 
+#include "memory/support/address_upstream.h"
 #include "memory/support/host_upstream.h"
 
 namespace reprise {
@@ -64,6 +65,26 @@ TEST(FailingResource, FailsEveryNth) {
     EXPECT_THROW(failing.allocate(8), OutOfMemory);
   }
   EXPECT_EQ(failing.failures(), 3u);
+}
+
+TEST(Adaptors, CountWhatIsAddedInPlace) {
+  const auto addresses = std::make_shared<testing::AddressUpstream>(2048);
+  const auto failing = std::make_shared<FailingResource>(addresses, FailingResource::Plan::nth, 3);
+  const auto limit = std::make_shared<LimitResource>(failing, 10'240);
+  StatisticsResource statistics(limit);
+  EXPECT_EQ(statistics.granularity(), 2048u);
+  void* const data = statistics.allocate(2048);
+  EXPECT_TRUE(statistics.extend(data, 2048, 4096));
+  EXPECT_THROW((void)statistics.extend(data, 6144, 2048), OutOfMemory);  // as planned
+  EXPECT_THROW((void)statistics.extend(data, 6144, 6144), OutOfMemory);  // above the limit
+  EXPECT_FALSE(statistics.extend(data, 1, 2048));
+  EXPECT_EQ(limit->outstanding_bytes(), 6144u);
+  EXPECT_EQ(statistics.bytes().current, 6144u);
+  EXPECT_EQ(statistics.allocations().current, 1u);
+  EXPECT_EQ(failing->attempts(), 4u);
+  statistics.deallocate(data, 6144);
+  EXPECT_EQ(limit->outstanding_bytes(), 0u);
+  EXPECT_EQ(addresses->mapped_bytes(), 0u);
 }
 
 TEST(Adaptors, RefuseToWrapNothing) {

@@ -52,5 +52,26 @@ TEST(GrowthPolicy, RefusesASegmentSizeOfNothing) {
   EXPECT_THROW(GrowthPolicy(std::numeric_limits<std::size_t>::max(), 0), UsageError);
 }
 
+TEST(GrowthPolicy, SizesAreWholeGranules) {
+  const GrowthPolicy policy(3000, 0, 2048);
+  EXPECT_EQ(policy.segment_for(512, 0), 4096u);
+  EXPECT_EQ(policy.segment_for(4097 / 512 * 512 + 512, 0), 6144u);
+  const GrowthPolicy limited(2048, 5000, 2048);
+  EXPECT_EQ(limited.segment_for(2048, 2048), 2048u);
+  EXPECT_EQ(limited.segment_for(2560, 2048), std::nullopt);  // would take two granules
+}
+
+TEST(GrowthPolicy, AnExtensionIsWhatIsMissingInWholeUsualSizes) {
+  const GrowthPolicy policy(4096, 0);
+  EXPECT_EQ(policy.extension_for(1024, 512, 0), 4096u);
+  EXPECT_EQ(policy.extension_for(4608, 512, 0), 4096u);
+  EXPECT_EQ(policy.extension_for(5120, 512, 0), 8192u);
+  EXPECT_EQ(policy.extension_for(std::numeric_limits<std::size_t>::max(), 0, 0), std::nullopt);
+  const GrowthPolicy limited(4096, 10'240);
+  EXPECT_EQ(limited.extension_for(5120, 0, 4096), 6144u);  // less than usual, but enough
+  EXPECT_EQ(limited.extension_for(6656, 0, 4096), std::nullopt);
+  EXPECT_EQ(limited.extension_for(6656, 512, 4096), 6144u);
+}
+
 }  // namespace
 }  // namespace reprise

@@ -214,5 +214,32 @@ TEST_F(MemoryPoolTest, ThreadsShareItsBookkeeping) {
   EXPECT_EQ(upstream_->bytes().current, 0u);
 }
 
+TEST_F(MemoryPoolTest, AnExpandableOneGrowsInOnePieceOnTheDevice) {
+  const std::size_t free_before = device_->memory_info().free;
+  {
+    const auto pool = MemoryPool::create(device_, {.name = "step", .expandable = true});
+    std::vector<PoolBlock> blocks;
+    for (int i = 0; i < 4; ++i) {
+      blocks.push_back(pool->allocate(3 * kMiB, "block"));
+      std::memset(blocks.back().data(), i, blocks.back().bytes());
+    }
+    EXPECT_EQ(pool->statistics().segment.current, 1u);
+    EXPECT_EQ(pool->statistics().reserved_bytes.current, 12 * kMiB);
+    EXPECT_EQ(device_->memory_info().free, free_before - 12 * kMiB);
+    EXPECT_EQ(static_cast<std::byte*>(blocks[3].data()) - static_cast<std::byte*>(blocks[0].data()),
+              static_cast<std::ptrdiff_t>(9 * kMiB));
+    EXPECT_FALSE(pool->asleep());
+    EXPECT_THROW((void)pool->allocate(60 * kMiB, "too much"), OutOfMemory);
+    blocks.clear();
+    EXPECT_EQ(pool->trim(), 12 * kMiB);
+    EXPECT_EQ(device_->memory_info().free, free_before);
+    const PoolBlock again = pool->allocate(1, "again");
+    EXPECT_EQ(pool->statistics().num_device_free, 1u);
+  }
+  EXPECT_EQ(device_->memory_info().free, free_before);
+  EXPECT_THROW(MemoryPool::create(device_, {.name = "step", .expandable = true}, upstream_),
+               UsageError);
+}
+
 }  // namespace
 }  // namespace reprise

@@ -12,6 +12,7 @@
 #include <reprise/error.h>
 #include <reprise/memory_adaptors.h>
 
+#include "memory/support/address_upstream.h"
 #include "memory/support/host_upstream.h"
 
 namespace reprise {
@@ -89,7 +90,7 @@ TEST(PoolCore, CountsExactly) {
   EXPECT_DOUBLE_EQ(now.fragmentation(), 1 - 4096.0 / 65536.0);
   expect_balanced(now);
 
-  core.reset_peaks();
+  core.reset_peak_stats();
   EXPECT_EQ(core.statistics().allocated_bytes.peak, 3072u);
   core.give_back(second.data, nullptr);
   EXPECT_EQ(core.statistics().inactive_split.current, 0u);
@@ -327,6 +328,66 @@ TEST(PoolCore, SurvivesAnUpstreamThatFailsEverySecondTime) {
     EXPECT_EQ(core.statistics().allocation.current, 0u);
   }
   EXPECT_EQ(statistics->bytes().current, 0u);
+}
+
+TEST(PoolCore, LengthensItsNewestSegmentByWhatIsMissing) {
+  constexpr std::size_t kMiB = 1024 * kKiB;
+  const auto upstream = std::make_shared<testing::AddressUpstream>(2 * kMiB);
+  PoolCore core({.name = "step"}, upstream, [] { return std::string(); });
+  const auto first = core.allocate(kMiB, "first", nullptr);
+  const auto second = core.allocate(4 * kMiB, "second", nullptr);  // 1 MiB is there
+  EXPECT_EQ(static_cast<std::byte*>(second.data), static_cast<std::byte*>(first.data) + kMiB);
+  EXPECT_EQ(core.statistics().reserved_bytes.current, 6 * kMiB);
+  EXPECT_EQ(core.statistics().segment.current, 1u);
+  EXPECT_EQ(core.statistics().num_device_alloc, 2u);
+  EXPECT_EQ(core.statistics().inactive_split_bytes.current, kMiB);
+  const auto third = core.allocate(kMiB, "third", nullptr);  // the rest
+  const auto fourth = core.allocate(512, "fourth", nullptr);
+  EXPECT_EQ(core.statistics().reserved_bytes.current, 8 * kMiB);
+  expect_balanced(core.statistics());
+  for (const auto& block : {second, fourth, first, third}) core.give_back(block.data, nullptr);
+  ASSERT_EQ(core.snapshot().size(), 1u);
+  EXPECT_EQ(core.snapshot()[0].blocks.size(), 1u);
+  EXPECT_EQ(core.snapshot()[0].bytes, 8 * kMiB);
+  EXPECT_EQ(core.allocate(8 * kMiB, "all", nullptr).data, first.data);
+  EXPECT_EQ(upstream->mapped_bytes(), 8 * kMiB);
+}
+
+TEST(PoolCore, AnExtensionKeepsTheLimitAndARecordingForbidsIt) {
+  constexpr std::size_t kMiB = 1024 * kKiB;
+  const auto failing = std::make_shared<FailingResource>(
+      std::make_shared<testing::AddressUpstream>(2 * kMiB), FailingResource::Plan::nth, 2);
+  PoolCore core({.name = "step", .limit_bytes = 5 * kMiB}, failing, [] { return std::string(); });
+  const auto first = core.allocate(kMiB, "first", nullptr);
+  const RecordingSite site{1, "main"};
+  EXPECT_THROW((void)core.allocate(2 * kMiB, "recorded", &site), CaptureError);
+  EXPECT_THROW((void)core.allocate(2 * kMiB, "planned to fail", nullptr), OutOfMemory);
+  EXPECT_EQ(core.statistics().reserved_bytes.current, 2 * kMiB);
+  const auto second = core.allocate(3 * kMiB, "second", nullptr);
+  EXPECT_EQ(core.statistics().reserved_bytes.current, 4 * kMiB);
+  EXPECT_THROW((void)core.allocate(kMiB, "above the limit", nullptr), OutOfMemory);
+  EXPECT_EQ(core.statistics().num_ooms, 2u);
+  core.give_back(first.data, nullptr);
+  core.give_back(second.data, nullptr);
+  EXPECT_EQ(core.trim(), 4 * kMiB);
+  EXPECT_EQ(core.statistics().num_device_free, 1u);
+  expect_balanced(core.statistics());
+}
+
+TEST(PoolCore, SumsAndPeaksAreResetApart) {
+  PoolCore core = make_core(std::make_shared<HostUpstream>());
+  const auto held = core.allocate(1000, "held", nullptr);
+  core.give_back(core.allocate(3000, "gone", nullptr).data, nullptr);
+  core.reset_accumulated_stats();
+  EXPECT_EQ(core.statistics().allocated_bytes.allocated, 0u);
+  EXPECT_EQ(core.statistics().allocated_bytes.freed, 0u);
+  EXPECT_EQ(core.statistics().num_device_alloc, 0u);
+  EXPECT_EQ(core.statistics().allocated_bytes.peak, 4096u);
+  EXPECT_EQ(core.statistics().allocated_bytes.current, 1024u);
+  core.reset_peak_stats();
+  EXPECT_EQ(core.statistics().allocated_bytes.peak, 1024u);
+  EXPECT_EQ(core.statistics().reserved_bytes.peak, 64 * kKiB);
+  core.give_back(held.data, nullptr);
 }
 
 }  // namespace
