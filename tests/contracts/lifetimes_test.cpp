@@ -3,6 +3,7 @@
 // (DESIGN §4.8), and what several threads may do at once (DESIGN §4.5, §5).
 #include <atomic>
 #include <chrono>
+#include <stdexcept>
 #include <thread>
 
 #include "contracts/pool_fixture.h"
@@ -125,6 +126,51 @@ TEST_F(Lifetimes, AMemoryPoolDestroyedDuringARecordingGivesItsMemoryBackAfterwar
   });
   y = Buffer();
   EXPECT_EQ(free_bytes(), free_before);
+}
+
+TEST_F(Lifetimes, RecordingAgainAndAgainKeepsNoMemory) {
+  bool fail = false;
+  Step s = step();
+  s.run = [&](StepContext& context) {
+    run_step(context, false);
+    context.scratch(std::size_t{1} << 20, "large");
+    if (fail && context.phase() == StepPhase::recording) throw std::runtime_error("mine");
+  };
+  GraphRunner runner(device_, s, {.rows = kRows});
+  const auto record = [&] {
+    runner.capture({{"x", rows_of(x_)}, {"weights", weight_rows(kRows)}});
+  };
+  std::size_t free_after_a_few = 0;
+  for (int round = 0; round < 20; ++round) {
+    fail = round % 2 == 1;
+    if (fail) {
+      EXPECT_THROW(record(), std::runtime_error);
+    } else {
+      record();
+      runner.replay();
+    }
+    runner.reset();
+    device_->synchronize();
+    if (round == 3) free_after_a_few = free_bytes();
+  }
+  EXPECT_GE(free_bytes() + (std::size_t{4} << 20), free_after_a_few);
+  fail = false;
+  record();
+  runner.replay();
+  EXPECT_EQ(read_out(runner), expected(x_));
+}
+
+TEST_F(Lifetimes, ACopyFromOrdinaryMemoryKeepsItsPlaceOnTheStream) {
+  Buffer y = floats(1);
+  const std::vector<float> values(kCount, 5);
+  Gate gate(*kit_, *device_, main_);
+  add(main_, y, 1);
+  LateOpener opener(gate);
+  opener.open_soon();
+  y.from_host(main_, std::as_bytes(std::span(values)));
+  EXPECT_TRUE(opener.opened()) << "the copy did not wait for the work before it";
+  add(main_, y, 1);
+  EXPECT_EQ(value_of(y), 6);
 }
 
 TEST_F(Lifetimes, AGraphMayGoBeforeItsReplays) {

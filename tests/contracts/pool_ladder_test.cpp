@@ -2,6 +2,8 @@
 // The ladder: sizes, order of recording, one memory pool, padding, equality of eager and replay.
 #include <cmath>
 
+#include <gmock/gmock.h>
+
 #include "contracts/pool_fixture.h"
 
 namespace reprise::contract {
@@ -45,6 +47,23 @@ TEST_F(PoolLadder, RecordsInDescendingOrderOnOnePool) {
     EXPECT_EQ(bucket.nodes, 4u) << bucket.rows;
   }
   EXPECT_EQ(pool.graph(8).nodes().front().label, "affine / copy_scaled");
+}
+
+TEST_F(PoolLadder, EverySizeIsWarmedUpBeforeAnyIsRecorded) {
+  // A smaller size may need a larger workspace, and a kernel's first launch may load its module.
+  std::vector<int> warmed;
+  std::vector<std::size_t> warmed_before;  // each recording
+  Step watched = step();
+  watched.run = [&](StepContext& context) {
+    if (context.phase() == StepPhase::warm_up) warmed.push_back(context.rows());
+    if (context.phase() == StepPhase::recording) warmed_before.push_back(warmed.size());
+    run_step(context, false);
+  };
+  GraphPool pool(device_, watched, options({1, 4, 8}, 12));
+  pool.bind("weights", weight_rows(12));
+  pool.record();
+  EXPECT_THAT(warmed, ::testing::UnorderedElementsAre(1, 4, 8, 12));  // 12: what may run eagerly
+  EXPECT_EQ(warmed_before, (std::vector<std::size_t>{4, 4, 4}));
 }
 
 TEST_F(PoolLadder, EverySizeGivesWhatEagerGives) {
