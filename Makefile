@@ -4,10 +4,10 @@
 # JOBS=N limits what runs at once (default: all processors).
 SHELL := /bin/bash
 .NOTPARALLEL:
-export CUDA JOBS NAME MODELS BATCHES STEPS CUDA_ARCHITECTURES SHARED ORACLE_SECONDS
+export CUDA JOBS NAME MODELS BATCHES STEPS CUDA_ARCHITECTURES SHARED ORACLE_SECONDS SEED COUNT AGAIN
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: help build demo test gpu-package gpu-test gpu-bench check docs format bare-check ci clean
+.PHONY: help build demo test gpu-package gpu-test gpu-bench mutants check docs format bare-check ci clean
 
 help: ## Show this list
 	@echo "Reprise: what make can do"
@@ -31,6 +31,9 @@ gpu-test: ## Run gpu-package/'s tests on this machine's GPU, record in docs/gpu-
 
 gpu-bench: ## Measure decode steps on this machine's GPU into docs/benchmarks/ (NAME=text names the run)
 	@scripts/gpu_bench.sh
+
+mutants: ## Break the sources in 64 places, one at a time: which test notices? Record in docs/mutants.md
+	@scripts/mutants.sh
 
 check: ## Static checks: format, ranks, sizes, licence lines, links, headers alone
 	@scripts/check.sh

@@ -5,7 +5,8 @@ source "$(dirname "$0")/lib.sh"
 
 scripts/build.sh
 say "Running the tests that need no GPU"
-options=(--test-dir build --output-on-failure --no-tests=error --label-exclude '^gpu$' --parallel "$(jobs)")
+options=(--test-dir build --output-on-failure --no-tests=error --label-exclude '^gpu$' --parallel "$(jobs)"
+  --output-junit tests.xml)
 [ -t 1 ] && options+=(--progress)
 if ! ctest "${options[@]}"; then
   cat >&2 <<'END'

@@ -4,7 +4,7 @@
 fenced as ```bash run is run from ROOT, in the order of the page, and must exit 0.
 
 A block fenced as ```cpp FILE#REGION holds what stands in FILE between the lines // [REGION] and // [/REGION], so that
-it is compiled and run with FILE; --fill writes it. The guide and the porting page hold no other C++."""
+it is compiled and run with FILE; --fill writes it. The guide, docs/errors.md and the porting page hold no other C++."""
 
 import argparse
 import glob
@@ -18,7 +18,7 @@ import time
 FENCE = re.compile(r"^(\s*)(```+|~~~+)\s*(.*?)\s*$")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 SNIPPET = re.compile(r"cpp (\S+?)#(.+)")
-COMPILED_ONLY = ("docs/guide/", "docs/porting-from-pytorch.md")
+COMPILED_ONLY = ("docs/guide/", "docs/porting-from-pytorch.md", "docs/errors.md")
 MINUTES = 15
 
 

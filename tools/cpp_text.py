@@ -46,6 +46,15 @@ def code_only(text):
     return NOT_CODE.sub(blank, text)
 
 
+def masked(text):
+    """The text with comments, literals and preprocessor lines turned into spaces; every offset keeps its place."""
+
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match.group(0))
+
+    return re.sub(r"^[ \t]*#(?:\\\n|[^\n])*", blank, NOT_CODE.sub(blank, text), flags=re.M)
+
+
 def line_of(text, offset):
     return text.count("\n", 0, offset) + 1
 

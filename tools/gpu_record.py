@@ -38,7 +38,7 @@ class Run:
 class Tests:
     """gtest's account of one run."""
 
-    passed: list = dataclasses.field(default_factory=list)  # of their suites, a name for each test
+    passed: list = dataclasses.field(default_factory=list)  # names
     failed: list = dataclasses.field(default_factory=list)
     skipped: list = dataclasses.field(default_factory=list)  # (name, reason)
 
@@ -80,7 +80,7 @@ def read_tests(path):
         elif skip is not None or case.get("result") == "skipped":
             tests.skipped.append((name, reason_of(skip)))
         elif case.get("status") == "run" and case.get("result") == "completed":
-            tests.passed.append(suite)
+            tests.passed.append(name)
         else:
             tests.skipped.append((name, "disabled"))
     outside = number(root, "failures") + number(root, "errors") - len(tests.failed)
@@ -119,6 +119,7 @@ class Section:
         self.runs = runs
         self.faults = list(missing)
         self.tests = Tests()
+        self.names = {}  # of the tests that passed, by program and suite; sanitizers run the same ones again
         for run in runs:
             self.faults += faults_of_process(run)
             if run.report is not None:
@@ -137,6 +138,8 @@ class Section:
             self.faults.append(f"{run.name}: {fault}")
             return
         self.tests.passed += tests.passed
+        for suite, name in (name.rsplit(".", 1) for name in tests.passed if not run.sanitized):
+            self.names.setdefault((program_of(run.name), suite), []).append(name)
         self.tests.failed += tests.failed
         self.tests.skipped += tests.skipped
         self.faults += [f"{run.name}: {name} failed" for name in tests.failed]
@@ -171,12 +174,20 @@ class Section:
         for run in self.runs:
             lines += [f"-- {run.name} ({run.seconds:.1f} s)"] + shortened(run.output)
         lines += [f"skipped: {name}: {reason}" for name, reason in self.tests.skipped]
+        if self.passed:
+            lines += [f"names: {program} {suite}: {', '.join(sorted(set(names)))}"
+                      for (program, suite), names in sorted(self.names.items())]
         return "\n".join(lines + self.closing()) + "\n"
 
 
-def suites_text(suites):
-    """Which tests there were; their programs name only those that failed."""
-    counts = collections.Counter(suites)
+def program_of(name):
+    """The test program of a run: "test_cli_cuda, part 7 of 9" is one of test_cli_cuda."""
+    return name.split(",")[0].split(" ")[0]
+
+
+def suites_text(names):
+    """How many tests of each suite there were."""
+    counts = collections.Counter(name.rsplit(".", 1)[0] for name in names)
     return "passed: " + ", ".join(f"{suite} {count}" for suite, count in sorted(counts.items()))
 
 

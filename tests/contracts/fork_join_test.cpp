@@ -260,6 +260,129 @@ TEST_F(ForkJoin, AnotherThreadCannotJoinARecording) {
   expect_usable(side_);
 }
 
+TEST_F(ForkJoin, AJoinedStreamMayWaitForItsOwnEvent) {
+  Buffer x = floats(1);
+  Buffer y = floats(1);
+  const Graph graph = capture(main_, [&] {
+    add(main_, x, 1);
+    order(main_, side_);
+    add(side_, y, 1);
+    order(side_, side_);
+    side_.wait(*events_.back());  // once more changes nothing
+    add(side_, y, 1);
+    order(side_, main_);
+  });
+  const std::vector<GraphNode> nodes = graph.nodes();
+  ASSERT_EQ(nodes.size(), 3u);
+  EXPECT_EQ(nodes[1].dependencies, Dependencies({0}));
+  EXPECT_EQ(nodes[2].dependencies, Dependencies({1}));
+  graph.instantiate().launch(main_);
+  EXPECT_EQ(value_of(y), 3);
+}
+
+TEST_F(ForkJoin, ForksOfForksMayJoinTheOriginItself) {
+  Buffer x = floats(1);
+  Buffer y = floats(0);
+  Buffer z = floats(0);
+  const Graph graph = capture(main_, [&] {
+    add(main_, x, 1);
+    order(main_, side_);
+    scale(side_, y, x, 2);
+    order(side_, third_);
+    scale(third_, z, y, 10);
+    order(third_, main_);  // not by way of the stream that it came from
+    order(side_, main_);
+    kit_->axpy(main_, data(x), data(z), kCount, 1);
+  });
+  const std::vector<GraphNode> nodes = graph.nodes();
+  ASSERT_EQ(nodes.size(), 4u);
+  EXPECT_EQ(nodes[2].dependencies, Dependencies({1}));
+  graph.instantiate().launch(main_);
+  EXPECT_EQ(value_of(x), 42);
+  EXPECT_EQ(value_of(y), 4);
+}
+
+TEST_F(ForkJoin, AnEventRecordedTwiceStandsForTheLater) {
+  Buffer x = floats(1);
+  Buffer y = floats(0);
+  Event event = device_->create_event();
+  const Graph graph = capture(main_, [&] {
+    add(main_, x, 1);
+    main_.record(event);
+    add(main_, x, 1);
+    main_.record(event);
+    side_.wait(event);
+    scale(side_, y, x, 10);
+    order(side_, main_);
+  });
+  EXPECT_EQ(graph.nodes().at(2).dependencies, Dependencies({1}));
+  graph.instantiate().launch(main_);
+  EXPECT_EQ(value_of(y), 30);
+}
+
+TEST_F(ForkJoin, WorkOnAStreamThatDidNotJoinRunsAtOnceAndIsNotInTheGraph) {
+  Buffer x = floats(1);
+  Buffer y = floats(1);
+  const Graph graph = capture(main_, [&] {
+    add(main_, x, 1);
+    add(side_, y, 1);
+    side_.fill(x.view(), 0);
+    EXPECT_FALSE(side_.recording());
+    add(main_, x, 1);
+  });
+  EXPECT_EQ(graph.node_count(), 2u);
+  EXPECT_EQ(value_of(y, side_), 2);
+  EXPECT_EQ(value_of(x, side_), 0);
+  graph.instantiate().launch(main_);
+  EXPECT_EQ(value_of(x), 2);
+  EXPECT_EQ(value_of(y), 2);
+}
+
+TEST_F(ForkJoin, StreamsAndEventsAreUsedAgainAfterEachWayToFail) {
+  Buffer x = floats(0);
+  Event fork = device_->create_event();
+  Event join = device_->create_event();
+  Event outside = device_->create_event();
+  third_.record(outside);
+  const auto forked = [&] {
+    add(main_, x, 1);
+    main_.record(fork);
+    side_.wait(fork);
+    add(side_, x, 1);
+  };
+  const auto joined = [&] {
+    side_.record(join);
+    main_.wait(join);
+  };
+  const std::vector<std::pair<CaptureFault, std::function<void()>>> ways = {
+      {CaptureFault::unjoined, [] {}},
+      {CaptureFault::isolated, [&] { side_.wait(outside); }},
+      {CaptureFault::captured_event, [&] { fork.synchronize(); }},
+      {CaptureFault::refused, [&] { side_.synchronize(); }},
+      {CaptureFault::nested, [&] { capture(third_, [] {}); }},
+  };
+  for (const auto& [fault, fail] : ways) {
+    SCOPED_TRACE(static_cast<int>(fault));
+    fault_of(fault, [&] {
+      capture(main_, [&] {
+        forked();
+        fail();
+      });
+    });
+    EXPECT_FALSE(main_.recording());
+    EXPECT_FALSE(side_.recording());
+    const float before = value_of(x);
+    const Graph graph = capture(main_, [&] {
+      forked();
+      joined();
+    });
+    EXPECT_EQ(graph.node_count(), 2u);
+    EXPECT_EQ(value_of(x), before);
+    graph.instantiate().launch(main_);
+    EXPECT_EQ(value_of(x), before + 2);
+  }
+}
+
 TEST_F(ForkJoin, StreamsOfAFailedRecordingForkAgain) {
   Buffer x = floats(1);
   const auto step = [&](bool fail) {

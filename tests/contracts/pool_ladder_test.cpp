@@ -2,6 +2,8 @@
 // The ladder: sizes, order of recording, one memory pool, padding, equality of eager and replay.
 #include <cmath>
 
+#include <gmock/gmock.h>
+
 #include "contracts/pool_fixture.h"
 
 namespace reprise::contract {
@@ -45,6 +47,23 @@ TEST_F(PoolLadder, RecordsInDescendingOrderOnOnePool) {
     EXPECT_EQ(bucket.nodes, 4u) << bucket.rows;
   }
   EXPECT_EQ(pool.graph(8).nodes().front().label, "affine / copy_scaled");
+}
+
+TEST_F(PoolLadder, EverySizeIsWarmedUpBeforeAnyIsRecorded) {
+  // A smaller size may need a larger workspace, and a kernel's first launch may load its module.
+  std::vector<int> warmed;
+  std::vector<std::size_t> warmed_before;  // each recording
+  Step watched = step();
+  watched.run = [&](StepContext& context) {
+    if (context.phase() == StepPhase::warm_up) warmed.push_back(context.rows());
+    if (context.phase() == StepPhase::recording) warmed_before.push_back(warmed.size());
+    run_step(context, false);
+  };
+  GraphPool pool(device_, watched, options({1, 4, 8}, 12));
+  pool.bind("weights", weight_rows(12));
+  pool.record();
+  EXPECT_THAT(warmed, ::testing::UnorderedElementsAre(1, 4, 8, 12));  // 12: what may run eagerly
+  EXPECT_EQ(warmed_before, (std::vector<std::size_t>{4, 4, 4}));
 }
 
 TEST_F(PoolLadder, EverySizeGivesWhatEagerGives) {
@@ -92,14 +111,14 @@ TEST_F(PoolLadder, ARowDependsOnNoNeighbour) {
   for (std::size_t i = 0; i < kWidth; ++i) EXPECT_EQ(before[i], after[i]);
 }
 
-TEST_F(PoolLadder, AThousandRunsOfRandomSizesEqualTheirEagerTwin) {
+TEST_F(PoolLadder, TenThousandReplaysOfRandomSizesEqualTheirEagerTwin) {
   GraphPool pool = recorded_pool({1, 2, 4, 8, 16, 32}, 32);
   std::uint32_t random = 12345;
-  for (int run = 0; run < 1000; ++run) {
+  for (int run = 0; run < 10'000; ++run) {
     random = random * 1664525u + 1013904223u;
     const int rows = 1 + static_cast<int>((random >> 16) % 32);
     const std::vector<float> x = batch(rows, static_cast<float>(run));
-    pool.run(rows, {{"x", rows_of(x)}});
+    ASSERT_EQ(pool.run(rows, {{"x", rows_of(x)}}).path, RunPath::replay);
     ASSERT_EQ(read_out(pool), expected(x)) << "run " << run << ", rows " << rows;
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Address ranges where the device fails midway, and what only the host can show. What every device
 // must do stands in tests/contracts/.
+#include <cstdint>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -150,6 +152,29 @@ TEST(HostAddressRange, FreshMemoryIsPoisonedEveryTime) {
     bytes[5] = 1;
     range.unmap(0, kGranule);
   }
+}
+
+/// Bytes of addresses that the process uses, with memory or without.
+std::size_t process_addresses() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t pages = 0;
+  file >> pages;
+  return pages * 4096;
+}
+
+TEST(HostAddressRange, GivesAllItsAddressesBack) {
+  const auto device = host::open({.threads = 1});
+  // What a reservation takes beside its own, for alignment, is given back at once.
+  std::size_t before = process_addresses();
+  const AddressRange kept = device->reserve(64 * kGranule, "kv");
+  EXPECT_LE(process_addresses(), before + 64 * kGranule + kGranule / 2);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(kept.data()) % kGranule, 0u);
+  before = process_addresses();
+  for (int round = 0; round < 100; ++round) {
+    AddressRange range = device->reserve((1 + round % 3) * kGranule, "kv");
+    range.map(0, kGranule);
+  }
+  EXPECT_LE(process_addresses(), before + 50 * kGranule);
 }
 
 TEST(HostAddressRangeDeathTest, TouchingWhatIsNotMappedFaults) {

@@ -101,6 +101,22 @@ TEST(Host, WhatATaskHoldsIsLetGoBeforeItCountsAsDone) {
   EXPECT_EQ(held.use_count(), 1);
 }
 
+TEST(Host, ARecordedTaskKeepsWhatItHoldsUntilItsGraphsAreGone) {
+  const auto device = open({.threads = 1});
+  Stream stream = device->create_stream("s");
+  const auto held = std::make_shared<int>(0);
+  auto graph = std::make_unique<Graph>(
+      capture(stream, [&] { enqueue(stream, "holds", [count = held] { ++*count; }); }));
+  auto exec = std::make_unique<GraphExec>(graph->instantiate());
+  graph.reset();
+  for (int round = 0; round < 3; ++round) exec->launch(stream);
+  stream.synchronize();
+  EXPECT_EQ(*held, 3);
+  EXPECT_GT(held.use_count(), 1);
+  exec.reset();
+  EXPECT_EQ(held.use_count(), 1);
+}
+
 TEST(Host, ManyStreamsManyEvents) {
   const auto device = open({.threads = 1});
   std::vector<Stream> streams;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -32,6 +33,17 @@ TEST(HostMemory, IsAlignedPoisonedAndCounted) {
     EXPECT_EQ(device->memory_info().free, 4 * kMiB - 1024);
   }
   EXPECT_EQ(device->memory_info().free, 4 * kMiB);
+}
+
+TEST(HostMemory, SizesAreRoundedUpToTheAlignment) {
+  const auto device = host::open({.threads = 1, .memory_limit = 4 * kMiB});
+  for (const auto& [asked, taken] : std::vector<std::pair<std::size_t, std::size_t>>{
+           {0, 256}, {1, 256}, {255, 256}, {256, 256}, {257, 512}, {513, 768}}) {
+    const Buffer buffer = device->allocate(asked, "x");
+    EXPECT_EQ(device->memory_info().free, 4 * kMiB - taken) << asked;
+  }
+  EXPECT_NO_THROW(device->allocate(4 * kMiB, "all of it"));
+  EXPECT_THROW(device->allocate(4 * kMiB + 1, "a byte more"), OutOfMemory);
 }
 
 TEST(HostMemory, BeyondTheLimitSaysWhatWasAskedAndWhatThereIs) {

@@ -163,6 +163,19 @@ TEST(PoolCore, RefusesToGrowInsideARecordingAndStaysUsable) {
   EXPECT_EQ(core.statistics().segment.allocated, 1u);
 }
 
+TEST(PoolCore, GivesNothingBackInsideARecording) {
+  // What is free could be given back to make room; but giving back may end a recording.
+  PoolCore core = make_core(std::make_shared<HostUpstream>());
+  core.give_back(core.allocate(1000, "before", nullptr).data, nullptr);
+  const auto before = core.statistics();
+  const RecordingSite site{7, "main"};
+  EXPECT_THROW(core.allocate(3 * kKiB * kKiB, "logits", &site), CaptureError);
+  const auto after = core.statistics();
+  EXPECT_EQ(after.reserved_bytes.current, before.reserved_bytes.current);
+  EXPECT_EQ(after.segment.freed, before.segment.freed);
+  EXPECT_EQ(after.num_alloc_retries, 0u);
+}
+
 TEST(PoolCore, KeepsSegmentsThatARecordingUsed) {
   PoolCore core = make_core(std::make_shared<HostUpstream>());
   core.reserve(64 * kKiB, nullptr);

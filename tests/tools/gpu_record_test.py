@@ -41,9 +41,19 @@ class Sections(TreeTest):
         text = self.closing(self.run_of((PASSED, PASSED, PASSED.replace('"S"', '"A/B"'))))
         self.assertEqual(text, "passed: A/B 1, S 2\n100% tests passed, 0 tests failed out of 3")
 
+    def test_passed_tests_are_named_by_program_and_suite_where_all_is_well(self):
+        runs = [self.run_of((PASSED, PASSED.replace('"a"', '"c"')))]
+        runs[0].name = "test_s_cuda, part 1 of 2"
+        text = gpu_record.Section("name", runs).text()
+        self.assertIn("\nnames: test_s_cuda S: a, c\npassed: S 2\n", text)
+        self.assertNotIn("\nnames: ", gpu_record.Section("name", [self.run_of((PASSED, FAILED), status=1)]).text())
+        sanitized = gpu_record.Section("name", [self.run_of(output=SANITIZED, sanitized=True)])
+        self.assertTrue(sanitized.passed)
+        self.assertNotIn("names: ", sanitized.text())
+
     def test_skipped_tests_are_listed_with_their_reason_and_not_counted(self):
         section = gpu_record.Section("name", [self.run_of((PASSED, SKIPPED))], may_skip=True)
-        self.assertIn("skipped: S.c: no file\npassed: S 1\n"
+        self.assertIn("skipped: S.c: no file\nnames: run S: a\npassed: S 1\n"
                       "100% tests passed, 0 tests failed out of 1; 1 skipped, named above\n", section.text())
 
     def test_where_all_must_run_a_skipped_test_is_a_failure(self):
