@@ -71,6 +71,37 @@ class CudaNative : public ::testing::Test {
   Buffer x_ = device_->allocate(kCount * sizeof(float), "x");
 };
 
+TEST_F(CudaNative, ARawProgrammaticLaunchHasToDeclareItsWait) {
+  if (device_->properties().compute_capability < 90) {
+    GTEST_SKIP() << "programmatic launch needs compute capability 9.0";
+  }
+  const auto overlap = [&](cudaStream_t native) {
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(1);
+    config.blockDim = dim3(kCount);
+    config.stream = native;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    cudaLaunchKernelEx(&config, raise_kernel, static_cast<float*>(x_.data()), int{kCount});
+  };
+  const std::string text = fault_of(CaptureFault::refused, [&] {
+    raise(cuda::native(main_));
+    cuda::enqueue(main_, "overlap", overlap);
+  });
+  expect_parts(text, {"node 1 (kernel 'overlap')", "does not declare that it waits"});
+  expect_usable();
+  // As one vouches for a library.
+  const Graph graph = capture(main_, [&] {
+    raise(cuda::native(main_));
+    cuda::enqueue(main_, "overlap", {.waits = true}, overlap);
+  });
+  EXPECT_EQ(graph.nodes().at(1).programmatic, std::vector<std::uint32_t>{0});
+  EXPECT_EQ(graph.nodes().at(1).programmatic_launch, ProgrammaticLaunch::made);
+}
+
 TEST_F(CudaNative, RawLaunchesGetTheLabelOfTheirScope) {
   const Graph graph = capture(main_, [&] {
     raise(cuda::native(main_));
