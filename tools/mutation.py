@@ -54,6 +54,11 @@ def closing(code, opening):
     return None
 
 
+def joins_text(text, start, end):
+    """True for the + of strings, which has no other operator to be."""
+    return text[start:end] == "+" and '"' in (text[:start].rstrip()[-1:], text[end:].lstrip()[:1])
+
+
 def swaps(code):
     for kind, table in SWAPS.items():
         operators = "|".join(re.escape(op) for op in sorted(table, key=len, reverse=True))
@@ -70,6 +75,8 @@ def conditions(code):
         statement = code.rfind(";", start, end)  # if (const auto it = ...; condition)
         start = start if statement < 0 else statement + 1
         start += len(code[start:end]) - len(code[start:end].lstrip())
+        if re.search(r"[\w*&>] = ", code[start:end]):
+            continue  # a declaration has no negation
         yield "negated condition", start, end, None
 
 
@@ -112,6 +119,8 @@ def mutants_of(path, text):
     seen, found = {}, []
     places = [place for finder in (swaps, conditions, numbers, exits) for place in finder(code)]
     for kind, start, end, after in sorted(places, key=lambda place: (place[1], place[0])):
+        if joins_text(text, start, end):
+            continue
         before = text[start:end]
         number = bisect.bisect_right(line_starts, start)
         line_end = line_starts[number] if number < len(line_starts) else len(text)

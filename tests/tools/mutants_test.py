@@ -36,6 +36,10 @@ class Places(unittest.TestCase):
     def test_of_a_condition_with_a_declaration_only_the_condition(self):
         self.assertEqual(changes("if (auto it = f(); it) g();\n", "negated condition"), [(1, "it", "!(it)")])
 
+    def test_what_cannot_compile_is_no_place(self):
+        self.assertEqual(changes('s = "a" + b + "c" + d + e;\n'), [(1, "+", "-")])  # d + e may be numbers
+        self.assertEqual(changes("if (const auto it = f()) g();\n", "negated condition"), [])
+
     def test_numbers_are_off_by_one(self):
         self.assertEqual(changes("f(0, 16u, size_t{1} << 20, 0x10, 1.5, a2);\n", "constant"),
                          [(1, "0", "1"), (1, "16", "17"), (1, "1", "2"), (1, "20", "21")])
