@@ -59,13 +59,14 @@ struct BenchOptions {
   std::string command_line;  ///< as typed, for the record
 };
 
-enum class InspectFormat : std::uint8_t { text, json, dot, svg, html };
+enum class InspectFormat : std::uint8_t { text, json, dot, svg, html, trace };
 
 struct InspectOptions {
   std::string model;
   int batch = 1;
   InspectFormat format = InspectFormat::text;
   bool programmatic_launch = true;
+  int times = 0;  ///< replays to measure; 0: none
   std::string device = "auto";
 };
 

@@ -16,5 +16,6 @@ bool sleep_and_wake();
 bool errors();
 bool diagnostics();
 bool programmatic_launch();
+bool timeline();
 
 }  // namespace guide

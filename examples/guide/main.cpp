@@ -17,7 +17,8 @@ int main() {
         Page{"sleep and wake", guide::sleep_and_wake},
         Page{"loops and branches", guide::loops_and_branches}, Page{"errors", guide::errors},
         Page{"diagnostics", guide::diagnostics},
-        Page{"programmatic launch", guide::programmatic_launch}}) {
+        Page{"programmatic launch", guide::programmatic_launch},
+        Page{"timeline", guide::timeline}}) {
     const bool right = page.run();
     std::printf("%s: %s\n", page.name, right ? "as the page says" : "NOT as the page says");
     all = all && right;

@@ -41,6 +41,12 @@ struct NodeDependencies {
   std::vector<cudaGraphEdgeData> edges;
 };
 cudaError_t node_dependencies(cudaGraphNode_t node, NodeDependencies& out);
+/// Takes `node` out from behind `before`, which is what node_dependencies() answers.
+cudaError_t remove_dependencies(cudaGraph_t graph, cudaGraphNode_t node,
+                                const NodeDependencies& before);
+/// Full edges.
+cudaError_t add_dependencies(cudaGraph_t graph, cudaGraphNode_t node,
+                             const std::vector<cudaGraphNode_t>& before);
 
 /// Adds a node behind `before` by full edges. Fills what `params` hands back.
 cudaError_t add_graph_node(cudaGraph_t graph, const std::vector<cudaGraphNode_t>& before,

@@ -50,6 +50,7 @@ class CudaGraph final : public RecordedGraph {
         device_(device) {}
   std::span<const NodeInfo> nodes() const override { return nodes_.infos; }
   std::shared_ptr<ExecutableGraph> instantiate() const override;
+  std::shared_ptr<ExecutableGraph> instantiate_stamped(std::uint64_t* stamps) const override;
   cudaGraph_t handle() const noexcept { return graph_.get(); }
   const std::vector<std::shared_ptr<void>>& memory() const noexcept { return memory_; }
 
