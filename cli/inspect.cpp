@@ -120,6 +120,8 @@ GraphCaption caption(const Step& step) {
   Facts facts = fallback_facts(step.decoder);
   facts.insert(facts.begin(), {{"device", step.decoder.device().properties().name},
                                {"context", fmt::format("up to {}", step.decoder.max_context())}});
+  const Facts programmatic = programmatic_facts(step);
+  facts.insert(facts.end(), programmatic.begin(), programmatic.end());
   GraphCaption caption{.title = title(step), .facts = std::move(facts), .node_microseconds = {}};
   if (!step.timeline) return caption;
   const Timeline& timeline = *step.timeline;
