@@ -21,7 +21,7 @@ PUBLIC = {
     "core": ("dtype", "error", "shape"),
     "device": ("address_range", "cuda", "device", "host", "launch_geometry", "memory"),
     "memory": ("memory_pool",),
-    "graph": ("graph", "graph_pool", "graph_runner", "run_state", "step"),
+    "graph": ("graph", "graph_pool", "graph_runner", "pool_report", "run_state", "step"),
 }
 PUBLIC_FOLDER = {f"reprise/{name}.h": folder for folder, names in PUBLIC.items() for name in names}
 

@@ -2,7 +2,6 @@
 // One graph per batch size over one private memory pool: the ladder, padding, fallback, counters.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,10 +16,26 @@
 #include <reprise/graph.h>
 #include <reprise/ladder.h>
 #include <reprise/memory_pool.h>
+#include <reprise/pool_report.h>
 #include <reprise/run_state.h>
 #include <reprise/step.h>
 
 namespace reprise {
+
+/// When the graphs of a variant are recorded.
+enum class RecordWhen : std::uint8_t {
+  at_record,   ///< by record(), every size
+  first_use,   ///< lazily: a size when the first run needs it, which then takes that much longer
+  on_request,  ///< by record_variant() only; what was not asked for runs eagerly, counted
+};
+
+/// One way in which the step may run besides its rows: a class of sampling, a masked output, a
+/// class of context, an adapter. The step asks StepContext::variant(); Binding::variants says who
+/// sees what.
+struct VariantOptions {
+  std::string name;
+  RecordWhen when = RecordWhen::at_record;
+};
 
 struct GraphPoolOptions {
   /// Sizes to record, in any order; empty: default_ladder(max_rows).
@@ -28,6 +43,12 @@ struct GraphPoolOptions {
   /// Rows of the largest batch that may ever be run; sizes the static buffers and the memory for
   /// eager runs. 0: the largest of `sizes`. What lies between that and max_rows runs eagerly.
   int max_rows = 0;
+  /// The step's variants; every one has the whole ladder. Empty: one without a name.
+  std::vector<VariantOptions> variants = {};
+  /// Scratch memory that record() makes sure a later, lazy recording finds in one piece without
+  /// taking more from the device. What a lazy recording needs beyond it, and beyond what the other
+  /// graphs use (they share it), its warm-up takes from where the memory pool takes it.
+  std::size_t lazy_scratch_bytes = 0;
   /// Off: a batch that is no recorded size exactly runs eagerly, unpadded.
   bool allow_padding = true;
   int warm_ups = 1;  ///< eager runs per size before recording; at least 1
@@ -47,72 +68,15 @@ struct GraphPoolOptions {
   std::function<void(std::size_t done, std::size_t total)> on_progress = nullptr;
 };
 
-enum class RunPath : std::uint8_t {
-  replay,  ///< a recorded graph was launched
-  eager,   ///< the step function was called
-  fake,    ///< the step function was called where a graph would have been launched
-};
-
-enum class FallbackReason : std::uint8_t {
-  none,             ///< replayed (or fake), or eager because the caller asked for it
-  above_ladder,     ///< more rows than the largest recorded size
-  padding_refused,  ///< no graph of exactly this size, and padding is off
-  not_recorded,     ///< the size is cold or warm
-  bucket_disabled,  ///< recording or self-test of the size failed
-};
-inline constexpr std::size_t kFallbackReasons = 5;
-std::string_view to_string(FallbackReason reason) noexcept;
-
-struct RunResult {
-  RunPath path = RunPath::replay;
-  FallbackReason reason = FallbackReason::none;
-  int rows = 0;    ///< true rows
-  int bucket = 0;  ///< rows computed
-};
-
-struct BucketReport {
-  int rows = 0;
-  RunState state = RunState::cold;
-  std::string reason;              ///< why disabled or lost; "" otherwise
-  std::size_t nodes = 0;           ///< of its graph; 0 where there is none
-  std::uint64_t replays = 0;       ///< of its graph
-  std::uint64_t fake_replays = 0;  ///< calls of the step in place of a graph
-  std::uint64_t padded_rows = 0;
-  std::uint64_t fallbacks = 0;
-};
-
-struct RecordReport {
-  double warm_up_seconds = 0;
-  RecordMode mode = RecordMode::graphs;
-  double record_seconds = 0;  ///< record, instantiate, upload
-  double self_test_seconds = 0;
-  std::size_t pool_bytes = 0;  ///< reserved by the memory pool afterwards
-  std::size_t executable_bytes =
-      0;                      ///< fall of the device's free memory round instantiate + upload
-  std::vector<int> recorded;  ///< in the order of recording: descending
-  std::vector<int> disabled;
-  /// Recordings that something outside the library ended and that were made once more.
-  std::uint64_t retried = 0;
-};
-
-struct PoolCounters {
-  std::uint64_t replays = 0;       ///< launches of graphs
-  std::uint64_t fake_replays = 0;  ///< with RecordMode::fake; never among `replays`
-  std::uint64_t eager_steps = 0;   ///< asked for, or fallen back to
-  std::uint64_t padded_rows = 0;   ///< rows computed beyond the true ones
-  std::array<std::uint64_t, kFallbackReasons> fallbacks{};
-  std::uint64_t all_fallbacks() const noexcept;
-};
-
 enum class RunMode : std::uint8_t {
   automatic,  ///< replay where possible, else eager, counted
   eager,      ///< the step itself at bucket(rows): bitwise what replay gives (DESIGN §3, E1)
 };
 
-/// One lane, as GraphRunner: bind, record, run, reset and read refuse a second thread, the other
-/// calls read what those change and belong to the same thread. For a step with n rows, bucket(n) is
-/// the smallest recorded size that holds them; a batch above the ladder runs eagerly at its own
-/// size, one above max_rows is a UsageError.
+/// One lane, as GraphRunner: the calls that bind, record, run, reset and read refuse a second
+/// thread, the other calls read what those change and belong to the same thread. For a step with n
+/// rows, bucket(n) is the smallest recorded size that holds them; a batch above the ladder runs
+/// eagerly at its own size, one above max_rows is a UsageError.
 class GraphPool {
  public:
   GraphPool(std::shared_ptr<Device> device, Step step, GraphPoolOptions options = {});
@@ -120,8 +84,9 @@ class GraphPool {
   GraphPool(GraphPool&&) noexcept;
   GraphPool& operator=(GraphPool&&) noexcept;
 
-  /// Gives a bound or state tensor, [max_rows] + row where it is per row. Before record(); a second
-  /// bind of the same name needs reset().
+  /// Gives a bound or state tensor, [max_rows] + row where it is per row. Before record(), or
+  /// before the first lazy recording if no other variant sees it; a second bind of the same name
+  /// needs reset().
   void bind(std::string_view name, const TensorView& tensor);
 
   /// Two passes: warms up every size (and max_rows), then records every size, largest first, on one
@@ -145,6 +110,24 @@ class GraphPool {
   RunResult run(int rows, std::span<const Input> inputs, RunMode mode = RunMode::automatic);
   RunResult run(Stream& stream, int rows, std::span<const Input> inputs,
                 RunMode mode = RunMode::automatic);
+  /// The same with a variant of the step; above, it is the first one. Throws UsageError for one
+  /// that there is not. A variant of RecordWhen::first_use is recorded here, before its first run
+  /// of a size, as record_variant() does it.
+  RunResult run(int rows, std::initializer_list<NamedInput> inputs, std::string_view variant,
+                RunMode mode = RunMode::automatic);
+  RunResult run(int rows, std::span<const Input> inputs, Variant variant,
+                RunMode mode = RunMode::automatic);
+  RunResult run(Stream& stream, int rows, std::span<const Input> inputs, Variant variant,
+                RunMode mode = RunMode::automatic);
+
+  /// Records the graph that `rows` rows of a variant run on, after record(), unless it is recorded;
+  /// also one that was disabled, once more. Waits for the lane's runs. Warm-up, recording and
+  /// self-test see only padding rows, as in record(); afterwards state and inputs are as before,
+  /// but outputs of earlier runs count as overwritten. If it fails, this graph is disabled, noted
+  /// and in the report, and all others are as they were; only a lost device throws. Throws
+  /// UsageError before record(), for rows above the ladder, a stale pool, or a tensor that is not
+  /// bound.
+  RecordReport record_variant(int rows, std::string_view variant);
 
   /// Rows that would be computed for `rows`: the bucket, or `rows` itself above the ladder.
   int bucket(int rows) const;
@@ -152,6 +135,8 @@ class GraphPool {
   void reset();
 
   Slot slot(std::string_view name) const;
+  /// Throws UsageError that lists the names there are.
+  Variant variant(std::string_view name) const;
   /// The output of the latest run, [its true rows] + row.
   OutputView output(std::string_view name) const;
   OutputView output(Slot slot) const;
@@ -162,10 +147,13 @@ class GraphPool {
     read(output, std::as_writable_bytes(out));
   }
 
+  /// Of all variants together, and of one.
   PoolCounters counters() const;
+  PoolCounters counters(Variant variant) const;
+  /// Variant by variant, each in ascending order of rows.
   std::vector<BucketReport> buckets() const;
   /// The recorded graph of a size; throws UsageError where there is none, as with RecordMode::fake.
-  const Graph& graph(int rows) const;
+  const Graph& graph(int rows, Variant variant = {}) const;
   Stream& stream() noexcept;
   const std::shared_ptr<MemoryPool>& memory() const noexcept;
 

@@ -18,7 +18,9 @@
 namespace reprise {
 
 struct RunnerOptions {
-  int rows = 1;      ///< of every per-row binding
+  int rows = 1;  ///< of every per-row binding
+  /// What StepContext::variant() says; bindings that only other variants see do not exist.
+  std::string variant = {};
   int warm_ups = 1;  ///< eager runs before recording; at least 1
   RecordMode record_mode = RecordMode::graphs;
   /// Compare eager and replay bitwise after recording; a difference is an Error and disables. As

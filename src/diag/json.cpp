@@ -127,6 +127,7 @@ Json buckets_json(const std::vector<BucketReport>& buckets) {
   Json list = Json::array();
   for (const BucketReport& bucket : buckets) {
     list.push_back({{"rows", bucket.rows},
+                    {"variant", bucket.variant},
                     {"state", to_string(bucket.state)},
                     {"reason", bucket.reason},
                     {"nodes", bucket.nodes},

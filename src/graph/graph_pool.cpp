@@ -16,28 +16,6 @@ std::size_t nodes_of(const Bucket& bucket) {
 
 }  // namespace
 
-std::string_view to_string(FallbackReason reason) noexcept {
-  switch (reason) {
-    case FallbackReason::none:
-      return "none";
-    case FallbackReason::above_ladder:
-      return "above_ladder";
-    case FallbackReason::padding_refused:
-      return "padding_refused";
-    case FallbackReason::not_recorded:
-      return "not_recorded";
-    case FallbackReason::bucket_disabled:
-      return "bucket_disabled";
-  }
-  return "?";
-}
-
-std::uint64_t PoolCounters::all_fallbacks() const noexcept {
-  std::uint64_t sum = 0;
-  for (std::uint64_t count : fallbacks) sum += count;
-  return sum;
-}
-
 GraphPool::GraphPool(std::shared_ptr<Device> device, Step step, GraphPoolOptions options)
     : impl_(std::make_unique<Impl>(std::move(device), std::move(step), std::move(options))) {}
 GraphPool::~GraphPool() = default;
@@ -63,13 +41,33 @@ RunResult GraphPool::run(int rows, std::span<const Input> inputs, RunMode mode) 
 }
 
 RunResult GraphPool::run(Stream& stream, int rows, std::span<const Input> inputs, RunMode mode) {
+  return run(stream, rows, inputs, Variant{}, mode);
+}
+
+RunResult GraphPool::run(int rows, std::initializer_list<NamedInput> inputs,
+                         std::string_view variant, RunMode mode) {
+  return run(rows, ResolvedInputs(impl_->harness.table(), inputs).span(),
+             impl_->find_variant(variant), mode);
+}
+
+RunResult GraphPool::run(int rows, std::span<const Input> inputs, Variant variant, RunMode mode) {
+  return run(impl_->harness.lane().stream(), rows, inputs, variant, mode);
+}
+
+RunResult GraphPool::run(Stream& stream, int rows, std::span<const Input> inputs, Variant variant,
+                         RunMode mode) {
   const Lane::Entry entry(impl_->harness.lane(), "GraphPool::run");
-  return impl_->run(stream, rows, inputs, mode);
+  return impl_->run(stream, rows, inputs, variant, mode);
+}
+
+RecordReport GraphPool::record_variant(int rows, std::string_view variant) {
+  const Lane::Entry entry(impl_->harness.lane(), "GraphPool::record_variant");
+  return impl_->record_variant(rows, impl_->find_variant(variant));
 }
 
 int GraphPool::bucket(int rows) const {
-  const Bucket* bucket = impl_->find(rows);
-  return bucket != nullptr ? bucket->rows : rows;
+  const Bucket* bucket = impl_->find(rows, Variant{});
+  return bucket != nullptr ? bucket->key.rows : rows;
 }
 
 void GraphPool::reset() {
@@ -78,6 +76,7 @@ void GraphPool::reset() {
 }
 
 Slot GraphPool::slot(std::string_view name) const { return impl_->harness.table().slot(name); }
+Variant GraphPool::variant(std::string_view name) const { return impl_->find_variant(name); }
 OutputView GraphPool::output(std::string_view name) const {
   return impl_->harness.output(slot(name));
 }
@@ -88,28 +87,40 @@ void GraphPool::read(const OutputView& output, std::span<std::byte> out) {
   impl_->harness.read(output, out);
 }
 
-PoolCounters GraphPool::counters() const { return impl_->counters; }
+PoolCounters GraphPool::counters() const {
+  PoolCounters sum;
+  for (const VariantBooks& variant : impl_->variants) sum += variant.counters;
+  return sum;
+}
+
+PoolCounters GraphPool::counters(Variant variant) const {
+  impl_->check(variant);
+  return impl_->variants[static_cast<std::size_t>(variant.index)].counters;
+}
 
 std::vector<BucketReport> GraphPool::buckets() const {
   std::vector<BucketReport> reports;
   Device& device = impl_->harness.device();
   const bool lost = device.lost();
   for (const Bucket& bucket : impl_->buckets) {
-    reports.push_back({.rows = bucket.rows,
-                       .state = lost ? RunState::lost : bucket.state.get(),
-                       .reason = lost ? device.state().lost_cause : bucket.reason,
-                       .nodes = nodes_of(bucket),
-                       .replays = bucket.replays,
-                       .fake_replays = bucket.fake_replays,
-                       .padded_rows = bucket.padded_rows,
-                       .fallbacks = bucket.fallbacks});
+    reports.push_back(
+        {.rows = bucket.key.rows,
+         .variant = impl_->harness.variants()[static_cast<std::size_t>(bucket.key.variant)],
+         .state = lost ? RunState::lost : bucket.state.get(),
+         .reason = lost ? device.state().lost_cause : bucket.reason,
+         .nodes = nodes_of(bucket),
+         .replays = bucket.replays,
+         .fake_replays = bucket.fake_replays,
+         .padded_rows = bucket.padded_rows,
+         .fallbacks = bucket.fallbacks});
   }
   return reports;
 }
 
-const Graph& GraphPool::graph(int rows) const {
-  const Bucket* bucket = impl_->find(rows);
-  if (bucket == nullptr || bucket->rows != rows || !bucket->recorded) {
+const Graph& GraphPool::graph(int rows, Variant variant) const {
+  impl_->check(variant);
+  const Bucket* bucket = impl_->find(rows, variant);
+  if (bucket == nullptr || bucket->key.rows != rows || !bucket->recorded) {
     throw UsageError(fmt::format("pool '{}' has no recorded graph of {} rows",
                                  impl_->harness.step().name, rows));
   }

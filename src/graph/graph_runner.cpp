@@ -19,7 +19,9 @@ namespace reprise {
 struct GraphRunner::Impl {
   Impl(std::shared_ptr<Device> device, Step step, RunnerOptions runner_options)
       : options(std::move(runner_options)),
-        harness(std::move(device), std::move(step), options.rows, options.memory) {
+        key{options.rows, 0},
+        harness(std::move(device), std::move(step), options.rows, options.memory,
+                {options.variant}) {
     if (options.warm_ups < 1) throw UsageError("a runner needs at least 1 warm-up run");
     if (!options.on_note) options.on_note = stderr_sink();
   }
@@ -36,6 +38,7 @@ struct GraphRunner::Impl {
   void reset();
 
   RunnerOptions options;
+  StepKey key;
   StepHarness harness;
   TrackedState state;
   std::string reason;
@@ -51,7 +54,7 @@ void GraphRunner::Impl::bind_all(std::span<const Input> inputs) {
       harness.table().bind(input.slot, input.value);
     }
   }
-  harness.require_bound();
+  harness.require_bound(key.variant);
 }
 
 void GraphRunner::Impl::capture(std::span<const Input> inputs) {
@@ -64,7 +67,7 @@ void GraphRunner::Impl::capture(std::span<const Input> inputs) {
   try {
     bind_all(inputs);
     harness.forget_runs();
-    harness.load(inputs, options.rows, options.rows, stream);
+    harness.load(inputs, options.rows, key, stream);
     StateSaver states(harness, stream);
     try {
       warm_up(states);
@@ -81,12 +84,12 @@ void GraphRunner::Impl::capture(std::span<const Input> inputs) {
 }
 
 void GraphRunner::Impl::warm_up(StateSaver& states) {
-  const RangeScope range(harness.range_name("warm up", options.rows));
+  const RangeScope range(harness.range_name("warm up", key));
   Stream& stream = harness.lane().stream();
   for (int i = 0; i < options.warm_ups; ++i) {
     harness.reload(stream);
     states.restore(stream);
-    harness.call(StepPhase::warm_up, options.rows, stream);
+    harness.call(StepPhase::warm_up, key, stream);
   }
   stream.synchronize();
   states.restore(stream);
@@ -95,11 +98,11 @@ void GraphRunner::Impl::warm_up(StateSaver& states) {
 }
 
 void GraphRunner::Impl::record(StateSaver& states) {
-  const RangeScope range(harness.range_name("record", options.rows));
+  const RangeScope range(harness.range_name("record", key));
   const bool fake = options.record_mode == RecordMode::fake;
-  replay_range = harness.range_name(fake ? "fake replay" : "replay", options.rows);
+  replay_range = harness.range_name(fake ? "fake replay" : "replay", key);
   state.set(RunState::recording);
-  recorded.emplace(harness.record(options.rows, options.record_mode, [this](std::string_view line) {
+  recorded.emplace(harness.record(key, options.record_mode, [this](std::string_view line) {
     ++retried;
     options.on_note(line);
   }));
@@ -111,7 +114,7 @@ void GraphRunner::Impl::record(StateSaver& states) {
 void GraphRunner::Impl::record_and_test(StateSaver& states) {
   record(states);
   if (options.self_test && !harness.step().undeclared_state) {
-    if (const auto difference = self_test(harness, *recorded, options.rows, states)) {
+    if (const auto difference = self_test(harness, *recorded, states)) {
       state.set(RunState::disabled);
       reason = *difference;
       throw Error(
@@ -135,7 +138,7 @@ void GraphRunner::Impl::require_recorded(std::string_view call) {
 void GraphRunner::Impl::load(std::span<const Input> inputs, Stream& stream) {
   try {
     harness.lane().order(stream);
-    harness.load(inputs, options.rows, options.rows, stream);
+    harness.load(inputs, options.rows, key, stream);
   } catch (const BoundBufferMoved& moved) {
     state.set(RunState::stale);
     reason = moved.what();
@@ -192,7 +195,7 @@ void GraphRunner::run_eager(std::initializer_list<NamedInput> inputs) {
   impl_->require_recorded("run_eager()");
   Stream& stream = impl_->harness.lane().stream();
   impl_->load(ResolvedInputs(impl_->harness.table(), inputs).span(), stream);
-  impl_->harness.call(StepPhase::eager, impl_->options.rows, stream);
+  impl_->harness.call(StepPhase::eager, impl_->key, stream);
   impl_->harness.finish_run(impl_->options.rows);
 }
 
