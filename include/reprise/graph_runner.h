@@ -52,6 +52,12 @@ class GraphRunner {
   void capture(std::initializer_list<NamedInput> inputs);
   void capture(std::span<const Input> inputs);
 
+  /// After a bound or state buffer moved, or before it does: binds the tensors given (all that have
+  /// moved, in one call) and records again with them; inputs keep their values, outputs of earlier
+  /// replays count as overwritten. UsageError where the runner is neither recorded nor stale; after
+  /// an error of the recording it is cold, as after capture().
+  void rebind(std::initializer_list<NamedInput> tensors);
+
   /// Copies what changed and enqueues one replay on the runner's stream. Inputs not given keep
   /// their values. A changed shape, dtype or stride is a UsageError that changes nothing; a moved
   /// bound or state buffer also makes the runner stale.

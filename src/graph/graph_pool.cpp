@@ -65,6 +65,15 @@ RecordReport GraphPool::record_variant(int rows, std::string_view variant) {
   return impl_->record_variant(rows, impl_->find_variant(variant));
 }
 
+RecordReport GraphPool::rebind(std::string_view name, const TensorView& tensor) {
+  return rebind({{name, tensor}});
+}
+
+RecordReport GraphPool::rebind(std::initializer_list<NamedInput> tensors) {
+  const Lane::Entry entry(impl_->harness.lane(), "GraphPool::rebind");
+  return impl_->rebind(ResolvedInputs(impl_->harness.table(), tensors).span());
+}
+
 int GraphPool::bucket(int rows) const {
   const Bucket* bucket = impl_->find(rows, Variant{});
   return bucket != nullptr ? bucket->key.rows : rows;
@@ -97,6 +106,8 @@ PoolCounters GraphPool::counters(Variant variant) const {
   impl_->check(variant);
   return impl_->variants[static_cast<std::size_t>(variant.index)].counters;
 }
+
+std::span<const std::uint64_t> GraphPool::batches() const noexcept { return impl_->batches; }
 
 std::vector<BucketReport> GraphPool::buckets() const {
   std::vector<BucketReport> reports;

@@ -57,6 +57,9 @@ struct GraphPool::Impl {
   // graph_pool_lazy.cpp
   RecordReport record_variant(int rows, Variant variant);
 
+  // graph_pool_rebind.cpp
+  RecordReport rebind(std::span<const Input> tensors);
+
   bool fake() const noexcept { return options.record_mode == RecordMode::fake; }
   /// Smallest bucket of the variant that holds `rows`, null above the ladder.
   Bucket* find(int rows, Variant variant) noexcept;
@@ -69,7 +72,8 @@ struct GraphPool::Impl {
   int max_rows;
   StepHarness harness;
   std::vector<VariantBooks> variants;
-  std::vector<Bucket> buckets;  // variant by variant, each in ascending order of rows
+  std::vector<std::uint64_t> batches;  // by rows - 1
+  std::vector<Bucket> buckets;         // variant by variant, each in ascending order of rows
 
  private:
   struct Choice {
@@ -97,22 +101,26 @@ struct GraphPool::Impl {
   void record_lazily(Bucket& bucket, RecordReport& report);
   void record_alone(Bucket& bucket, StateSaver& states, RecordReport& report);
 
+  // graph_pool_rebind.cpp
+  const std::string* stale_reason(int variant) const;
+  void make_stale(Slot slot, const std::string& why);
+  void note_moves(std::span<const Input> inputs);
+
   // graph_pool_run.cpp
-  void require_entry() const;
+  void require_fresh(Variant variant) const;
   Choice choose(int rows, Variant variant, RunMode mode);
   void answer(Choice& choice, bool asked_for_eager) const;
   VariantBooks& books(StepKey key) { return variants[static_cast<std::size_t>(key.variant)]; }
   const VariantBooks& books(StepKey key) const {
     return variants[static_cast<std::size_t>(key.variant)];
   }
-  void mark_stale(const std::string& why);
   void prepare(Bucket& bucket, std::span<const Input> inputs, int rows);
   void count(const Choice& choice, int rows);
   void note_fallback(const Choice& choice, int rows);
   void note(std::string_view line) const;
 
   bool recorded_ = false;
-  std::string stale_reason_;
+  std::vector<std::string> moved_;  // by binding: where its tensor went; "" while it is in place
   std::exception_ptr first_error_;  // of the present record()
 };
 

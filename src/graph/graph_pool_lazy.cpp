@@ -57,7 +57,7 @@ RecordReport GraphPool::Impl::record_variant(int rows, Variant variant) {
     throw UsageError(fmt::format("record_variant() of pool '{}' before record(); call that first",
                                  harness.step().name));
   }
-  require_entry();
+  require_fresh(variant);
   Bucket* const bucket = rows < 1 ? nullptr : find(rows, variant);
   if (bucket == nullptr) {
     throw UsageError(

@@ -48,6 +48,8 @@ GraphPool::Impl::Impl(std::shared_ptr<Device> device, Step step, GraphPoolOption
   if (options.warm_ups < 1) throw UsageError("a pool needs at least 1 warm-up run per size");
   if (!options.on_note) options.on_note = stderr_sink();
   if (options.variants.empty()) options.variants.emplace_back();
+  batches.assign(static_cast<std::size_t>(max_rows), 0);
+  moved_.resize(harness.table().size());
   for (const VariantOptions& variant : options.variants) {
     const int index = static_cast<int>(variants.size());
     variants.push_back({.options = variant});
@@ -112,8 +114,16 @@ void GraphPool::Impl::warm_up_all(std::span<Bucket* const> order, StateSaver& st
     }
   }
   for (Bucket* bucket : order) {
-    warm_up(bucket->key, states);
-    bucket->state.set(RunState::warm);
+    try {
+      warm_up(bucket->key, states);
+      bucket->state.set(RunState::warm);
+    } catch (const OutOfMemory&) {
+      throw;  // not this size's fault: the caller may make room and record again
+    } catch (const std::exception& error) {
+      if (harness.device().lost()) throw;
+      if (!first_error_) first_error_ = std::current_exception();
+      disable(*bucket, error.what());
+    }
   }
   states.restore(stream);
   harness.reload(stream);
@@ -147,10 +157,9 @@ void GraphPool::Impl::record_bucket(Bucket& bucket, StateSaver& states, RecordRe
 void GraphPool::Impl::record_buckets(std::span<Bucket* const> order, StateSaver& states,
                                      RecordReport& report) {
   std::size_t done = 0;
-  first_error_ = nullptr;
   for (Bucket* bucket : order) {
     const auto start = Clock::now();
-    record_bucket(*bucket, states, report);
+    if (bucket->state.get() == RunState::warm) record_bucket(*bucket, states, report);
     report.record_seconds += seconds_since(start);
     if (options.on_progress) options.on_progress(++done, order.size());
   }
@@ -166,6 +175,7 @@ void GraphPool::Impl::test(Bucket& bucket, StateSaver& states) {
 
 void GraphPool::Impl::record_all(std::span<Bucket* const> order, StateSaver& states,
                                  RecordReport& report) {
+  first_error_ = nullptr;
   auto start = Clock::now();
   warm_up_all(order, states);
   report.warm_up_seconds = seconds_since(start);
@@ -228,7 +238,7 @@ void GraphPool::Impl::drop_graphs() {
 void GraphPool::Impl::reset() {
   drop_graphs();
   harness.table().unbind_all();
-  stale_reason_.clear();
+  std::fill(moved_.begin(), moved_.end(), std::string());
 }
 
 }  // namespace reprise

@@ -32,9 +32,10 @@ void GraphPool::Impl::check(Variant variant) const {
                                variant.index, harness.step().name, variants.size()));
 }
 
-void GraphPool::Impl::require_entry() const {
-  if (stale_reason_.empty()) return;
-  throw UsageError(fmt::format("pool '{}' is stale: {}", harness.step().name, stale_reason_));
+void GraphPool::Impl::require_fresh(Variant variant) const {
+  const std::string* const why = stale_reason(variant.index);
+  if (why == nullptr) return;
+  throw UsageError(fmt::format("pool '{}' is stale: {}", harness.step().name, *why));
 }
 
 GraphPool::Impl::Choice GraphPool::Impl::choose(int rows, Variant variant, RunMode mode) {
@@ -70,15 +71,10 @@ void GraphPool::Impl::answer(Choice& choice, bool asked_for_eager) const {
                        books(choice.key).options.when == RecordWhen::first_use;
       break;
     case ReplayAnswer::refuses:
-      throw UsageError(fmt::format("size {} of pool '{}' is {}; it cannot run now", choice.key.rows,
-                                   harness.step().name, to_string(state)));
-  }
-}
-
-void GraphPool::Impl::mark_stale(const std::string& why) {
-  if (recorded_) stale_reason_ = why;
-  for (Bucket& bucket : buckets) {
-    if (can_transition(bucket.state.get(), RunState::stale)) bucket.state.set(RunState::stale);
+      throw UsageError(fmt::format("{} of pool '{}' cannot run now: it is {}{}{}",
+                                   describe(choice.key, harness), harness.step().name,
+                                   to_string(state), choice.bucket->reason.empty() ? "" : ": ",
+                                   choice.bucket->reason));
   }
 }
 
@@ -92,7 +88,7 @@ void GraphPool::Impl::prepare(Bucket& bucket, std::span<const Input> inputs, int
 RunResult GraphPool::Impl::run(Stream& stream, int rows, std::span<const Input> inputs,
                                Variant variant, RunMode mode) {
   check(variant);
-  require_entry();
+  require_fresh(variant);
   Choice choice = choose(rows, variant, mode);
   const RangeScope range(choice.replay ? choice.bucket->replay_range : RangeName());
   harness.lane().order(stream);
@@ -103,8 +99,8 @@ RunResult GraphPool::Impl::run(Stream& stream, int rows, std::span<const Input> 
       harness.lane().order(stream);
     }
     harness.load(inputs, rows, choice.key, stream);
-  } catch (const BoundBufferMoved& moved) {
-    mark_stale(moved.what());
+  } catch (const BoundBufferMoved&) {
+    note_moves(inputs);
     throw;
   }
   if (choice.replay) {
@@ -124,6 +120,7 @@ RunResult GraphPool::Impl::run(Stream& stream, int rows, std::span<const Input> 
 void GraphPool::Impl::count(const Choice& choice, int rows) {
   const auto padding = static_cast<std::uint64_t>(choice.key.rows - rows);
   PoolCounters& counters = books(choice.key).counters;
+  batches[static_cast<std::size_t>(rows - 1)] += 1;
   counters.padded_rows += padding;
   std::uint64_t& replays = fake() ? counters.fake_replays : counters.replays;
   (choice.replay ? replays : counters.eager_steps) += 1;

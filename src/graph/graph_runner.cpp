@@ -35,6 +35,7 @@ struct GraphRunner::Impl {
   void require_recorded(std::string_view call);
   void load(std::span<const Input> inputs, Stream& stream);
   void replay(Stream& stream, std::span<const Input> inputs);
+  void rebind(std::span<const Input> tensors);
   void reset();
 
   RunnerOptions options;
@@ -154,6 +155,33 @@ void GraphRunner::Impl::replay(Stream& stream, std::span<const Input> inputs) {
   harness.finish_run(options.rows);
 }
 
+void GraphRunner::Impl::rebind(std::span<const Input> tensors) {
+  if (state.get() != RunState::stale) require_recorded("rebind()");
+  for (const Input& tensor : tensors) harness.table().check_bind(tensor.slot, tensor.value);
+  Stream& stream = harness.lane().stream();
+  harness.lane().order(stream);
+  const KeptInputs inputs = harness.keep_inputs(stream);
+  state.set(RunState::stale);
+  for (const Input& tensor : tensors) harness.table().bind(tensor.slot, tensor.value);
+  reason.clear();
+  try {
+    harness.forget_runs();
+    harness.give_back_inputs(inputs, stream);  // what the device holds is what reload() sends now
+    StateSaver states(harness, stream);
+    try {
+      warm_up(states);
+      record_and_test(states);
+      stream.synchronize();
+    } catch (...) {
+      states.restore_quietly(stream);
+      throw;
+    }
+  } catch (...) {
+    if (state.get() != RunState::disabled) reset();
+    throw;
+  }
+}
+
 void GraphRunner::Impl::reset() {
   recorded.reset();
   harness.table().unbind_all();
@@ -175,6 +203,11 @@ void GraphRunner::capture(std::initializer_list<NamedInput> inputs) {
 void GraphRunner::capture(std::span<const Input> inputs) {
   const Lane::Entry entry(impl_->harness.lane(), "GraphRunner::capture");
   impl_->capture(inputs);
+}
+
+void GraphRunner::rebind(std::initializer_list<NamedInput> tensors) {
+  const Lane::Entry entry(impl_->harness.lane(), "GraphRunner::rebind");
+  impl_->rebind(ResolvedInputs(impl_->harness.table(), tensors).span());
 }
 
 void GraphRunner::replay(std::initializer_list<NamedInput> inputs) {

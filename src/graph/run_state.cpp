@@ -32,7 +32,7 @@ constexpr std::array<Row, kStates> kTable{{
     {"recording", ReplayAnswer::refuses, {x, o, o, x, o, o, x, x}},
     {"recorded", ReplayAnswer::replays, {x, o, o, o, x, x, x, x}},
     {"asleep", ReplayAnswer::refuses, {x, o, o, x, o, x, o, x}},
-    {"stale", ReplayAnswer::refuses, {x, o, o, o, o, o, o, x}},
+    {"stale", ReplayAnswer::refuses, {x, x, o, o, o, o, x, x}},
     {"disabled", ReplayAnswer::runs_eagerly, {x, o, o, o, o, o, o, x}},
     {"lost", ReplayAnswer::refuses, {o, o, o, o, o, o, o, o}},
 }};

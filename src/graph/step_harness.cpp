@@ -154,12 +154,7 @@ void StepHarness::check_bound(const BindingTable::Entry& entry, const TensorView
                                  describe(bound), describe(value),
                                  value.contiguous() ? "" : ", strided"));
   }
-  if (value.data != bound.data || value.generation != bound.generation) {
-    throw BoundBufferMoved(fmt::format(
-        "bound buffer '{}' moved: recorded at {} (generation {}), given at {} (generation {}); "
-        "keep it in place, or call rebind() with what has moved",
-        entry.binding.name, bound.data, bound.generation, value.data, value.generation));
-  }
+  if (has_moved(entry, value)) throw BoundBufferMoved(describe_move(entry, value));
 }
 
 void StepHarness::check_inputs(std::span<const Input> inputs, int rows, int variant) {
@@ -325,6 +320,17 @@ void StepHarness::replay(RecordedStep& recorded, Stream& stream) {
   if (!recorded.fake()) return recorded.exec->launch(stream);
   FakeContext context(*this, recorded, stream);
   step_.run(context);
+}
+
+bool has_moved(const BindingTable::Entry& entry, const TensorView& value) noexcept {
+  return value.data != entry.bound.data || value.generation != entry.bound.generation;
+}
+
+std::string describe_move(const BindingTable::Entry& entry, const TensorView& value) {
+  return fmt::format(
+      "bound buffer '{}' moved: recorded at {} (generation {}), given at {} (generation {}); keep "
+      "it in place, or call rebind() with all that has moved",
+      entry.binding.name, entry.bound.data, entry.bound.generation, value.data, value.generation);
 }
 
 std::string describe(StepKey key, const StepHarness& harness) {

@@ -146,6 +146,11 @@ class BoundBufferMoved : public UsageError {
   using UsageError::UsageError;
 };
 
+/// Whether a bound or state tensor lies elsewhere than the one that is bound.
+bool has_moved(const BindingTable::Entry& entry, const TensorView& value) noexcept;
+/// Says so, and what to do.
+std::string describe_move(const BindingTable::Entry& entry, const TensorView& value);
+
 /// "8 rows", "1 row", "8 rows of variant 'masked'": how messages name a key.
 std::string describe(StepKey key, const StepHarness& harness);
 
