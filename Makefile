@@ -7,7 +7,7 @@ SHELL := /bin/bash
 export CUDA JOBS NAME MODELS BATCHES STEPS CUDA_ARCHITECTURES SHARED ORACLE_SECONDS
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: help build demo test gpu-package gpu-test gpu-bench check format bare-check ci clean
+.PHONY: help build demo test gpu-package gpu-test gpu-bench check docs format bare-check ci clean
 
 help: ## Show this list
 	@echo "Reprise: what make can do"
@@ -34,6 +34,9 @@ gpu-bench: ## Measure decode steps on this machine's GPU into docs/benchmarks/ (
 
 check: ## Static checks: format, ranks, sizes, licence lines, links, headers alone
 	@scripts/check.sh
+
+docs: ## Make the reference of the public headers, build/reference/
+	@scripts/docs.sh
 
 format: ## Reformat the sources in place
 	@tools/check_format.sh --fix

@@ -101,7 +101,7 @@ std::string speed_text(const DeviceSpeed& speed) {
   }
   text += line("graph launch", launches + " of host time");
   text +=
-      line("graph node", fmt::format("{:.2f} µs of device time per smallest kernel, {} in a row",
+      line("graph node", fmt::format("{:.3g} µs of device time per smallest kernel, {} in a row",
                                      speed.node_us, speed.graphs.back().nodes));
   text += line("pinned copy", fmt::format("{:.2f} µs of host time per call, {} bytes to the device",
                                           speed.pinned_copy_us, speed.pinned_copy_bytes));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `reprise inspect`: what a recorded decode step holds.
 #include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -24,11 +24,22 @@ namespace {
 /// The nodes do not depend on it, the size of the cache does.
 constexpr std::int64_t kContext = 256;
 
-/// "" where every operation ran by the kernel made for it.
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+/// Nothing where every operation ran by the kernel made for it.
+Facts fallback_facts(Decoder& decoder) {
+  Facts facts;
+  for (const KernelFallback& fallback : decoder.ops().kernel_fallbacks()) {
+    facts.emplace_back(fmt::format("kernel fallback {}", fallback.reason),
+                       fmt::format("{} calls", fallback.calls));
+  }
+  return facts;
+}
+
 std::string fallback_text(Decoder& decoder) {
   std::string text;
-  for (const KernelFallback& fallback : decoder.ops().kernel_fallbacks()) {
-    text += fmt::format("\nkernel fallback {}: {} calls\n", fallback.reason, fallback.calls);
+  for (const auto& [name, count] : fallback_facts(decoder)) {
+    text += fmt::format("\n{}: {}\n", name, count);
   }
   return text;
 }
@@ -44,15 +55,18 @@ std::string text(const InspectOptions& options, Decoder& decoder) {
 }
 
 std::string json(const InspectOptions& options, Decoder& decoder) {
-  const std::array<std::pair<std::string, std::string>, 2> facts{
-      {{"model", options.model}, {"device", decoder.device().properties().name}}};
+  Facts facts = fallback_facts(decoder);
+  facts.insert(facts.begin(),
+               {{"model", options.model}, {"device", decoder.device().properties().name}});
   return graph_json(decoder.pool(), options.batch, facts) + '\n';
 }
 
 GraphCaption caption(const InspectOptions& options, Decoder& decoder) {
+  Facts facts = fallback_facts(decoder);
+  facts.insert(facts.begin(), {{"device", decoder.device().properties().name},
+                               {"context", fmt::format("up to {}", decoder.max_context())}});
   return {.title = "Recorded decode step of " + options.model,
-          .facts = {{"device", decoder.device().properties().name},
-                    {"context", fmt::format("up to {}", decoder.max_context())}},
+          .facts = std::move(facts),
           .node_microseconds = {}};
 }
 

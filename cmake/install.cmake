@@ -36,7 +36,7 @@ string(REGEX REPLACE "/$" "" REPRISE_PC_PREFIX ${REPRISE_PC_PREFIX})
 set(REPRISE_PC_CUDA "")
 if(REPRISE_HAVE_CUDA)
   # The toolkit's own place: it was there before us and stays where it is.
-  list(GET CUDAToolkit_LIBRARY_DIR 0 directory)
+  cmake_path(GET CUDA_cudart_static_LIBRARY PARENT_PATH directory)
   set(REPRISE_PC_CUDA " -L${directory} -lcudart_static -ldl -lrt")
 endif()
 math(EXPR REPRISE_FMT_NEXT "${fmt_VERSION_MAJOR} + 1")

@@ -32,7 +32,7 @@ if ldd $package/* | grep 'not found' >&2; then die "these libraries are missing 
 # take FOLDER-OF-SHARED FOLDER-OF-THE-PACKAGE
 take() {
   if [ ! -f "$shared/$1/config.json" ]; then
-    say "$shared/$1 is not there: the tests that need it will be skipped, and say so"
+    say "$shared/$1 is not there: make gpu-test will fail for want of it (tools/gpu_test.py --allow-skips does not)"
     return
   fi
   mkdir -p "$package/$2"

@@ -10,7 +10,7 @@ packages_of() {
       echo g++ cmake ninja-build ccache pkg-config libfmt-dev nlohmann-json3-dev libcli11-dev libpcre2-dev \
         libutf8proc-dev libgtest-dev libgmock-dev librapidcheck-dev python3
       ;;
-    checks) echo clang-format-14 ;;
+    checks) echo clang-format-14 doxygen ;;
     bare) echo debootstrap ;;
     *) die "scripts/install.sh: '$1' is not a set of packages; there are build, checks and bare" ;;
   esac

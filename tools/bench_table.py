@@ -11,6 +11,7 @@ In a page a table stands between two comment lines:
 """
 import argparse
 import json
+import math
 import os
 import re
 import sys
@@ -34,6 +35,27 @@ def load(path):
         raise Fault(f"{path}: not JSON: {error}") from error
 
 
+def plain(value, what):
+    """Text from a record as one cell of a table or part of a line: no markup of Markdown or HTML."""
+    if not isinstance(value, str) or not value.strip():
+        raise Fault(f"{what} is {value!r}, not a text")
+    escaped = re.sub(r"([\\`*\[\]|])", r"\\\1", " ".join(value.split()))
+    return escaped.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def milliseconds(value, what):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not (0 < value and math.isfinite(value)):
+        raise Fault(f"{what} is {value!r}, not a time")
+    return float(value)
+
+
+def member(tree, name, kind, what):
+    """tree[name], which must be a `kind`."""
+    if not isinstance(tree, dict) or not isinstance(tree.get(name), kind):
+        raise Fault(f"{what}: {name} is absent or of another type")
+    return tree[name]
+
+
 def short_name(model):
     """random:llama-2-7b -> llama-2-7b, models/demo -> demo"""
     return re.split(r"[:/]", model.rstrip("/"))[-1]
@@ -42,20 +64,36 @@ def short_name(model):
 def cell(value):
     """Three significant digits, so that a column of milliseconds is honest about its precision."""
     if value is None:
-        return ""
+        return ""  # not measured
     digits = 3 if value < 1 else 2 if value < 10 else 1
     return f"{value:.{digits}f}"
 
 
+def batch_size(text, what):
+    """Of at least 1, as a number; JSON's keys are texts."""
+    if isinstance(text, bool) or not re.fullmatch(r"[1-9][0-9]{0,8}", str(text)):
+        raise Fault(f"{what} is {text!r}, not a batch size")
+    return int(text)
+
+
 def record_series(record, path):
-    """[(model, series, {batch: ms})] of one record, and the batches."""
+    """[((model, series), {batch: ms})] of one record."""
     series = {}
-    for row in record.get("results", []):
-        try:
-            key = (short_name(row["model"]), NAMES[row["mode"]])
-            series.setdefault(key, {})[int(row["batch"])] = float(row["ms_per_step_median"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise Fault(f"{path}: a result lacks or misstates {error}") from error
+    kinds = set()
+    for row in member(record, "results", list, path):
+        model = short_name(member(row, "model", str, path))
+        mode = member(row, "mode", str, path)
+        if mode not in NAMES:
+            raise Fault(f"{path}: mode is {mode!r}, not one of {', '.join(NAMES)}")
+        batch = batch_size(row.get("batch"), f"{path}: batch")
+        figures = series.setdefault((model, NAMES[mode]), {})
+        # One line cannot hold two contexts: the last one would stand for all.
+        if batch in figures:
+            raise Fault(f"{path}: holds batch {batch} of {model}, {NAMES[mode]}, more than once")
+        kinds.add(tuple(str(row.get(name)) for name in ("context", "lengths", "block_table", "variant")))
+        if len(kinds) > 1:
+            raise Fault(f"{path}: its results differ in context, lengths, block table or variant; a table has one of them")
+        figures[batch] = milliseconds(row.get("ms_per_step_median"), f"{path}: ms_per_step_median")
     if not series:
         raise Fault(f"{path}: holds no results")
     # The recorded line first: it is what a reader came for.
@@ -63,25 +101,40 @@ def record_series(record, path):
 
 
 def one_value(records, name):
-    values = {record[name] for record in records}
+    values = {member(record, name, str, "a record") for record in records}
     if len(values) != 1:
-        raise Fault(f"the records differ in {name}: {', '.join(sorted(map(str, values)))}")
-    return values.pop()
+        raise Fault(f"the records differ in {name}: {', '.join(sorted(values))}")
+    return plain(values.pop(), name)
 
 
-def table(paths, peers_path=None):
-    records = [load(path) for path in paths]
-    peers = load(peers_path)["models"] if peers_path else {}
+def peers_of(tree, model, path):
+    """[(system, {batch: ms})]; none where the file holds none of the model."""
+    models = member(tree, "models", dict, path)
+    if model not in models:
+        return []
+    systems = member(models, model, dict, path)
+    return [(plain(name, f"{path}: a system's name"),
+             {batch_size(batch, f"{path}: batch"): milliseconds(ms, f"{path}: {name}")
+              for batch, ms in member(systems, name, dict, path).items()}) for name in systems]
+
+
+def table_rows(records, paths, peers, peers_path):
+    """[(name, {batch: ms}, bold)] and the batches that were measured here."""
     rows, batches = [], set()
     for record, path in zip(records, paths):
         series = record_series(record, path)
         for (model, name), figures in series:
-            rows.append((f"**{model}**, {name}", figures, name == "recorded"))
+            rows.append((f"**{plain(model, path)}**, {name}", figures, name == "recorded"))
             batches |= figures.keys()
         for model in dict.fromkeys(model for (model, _), _ in series):
-            for name, figures in peers.get(model, {}).items():
-                rows.append((name, {int(batch): ms for batch, ms in figures.items()}, False))
-    batches = sorted(batches)
+            if peers_path:
+                rows += [(name, figures, False) for name, figures in peers_of(peers, model, peers_path)]
+    return rows, sorted(batches)
+
+
+def table(paths, peers_path=None):
+    records = [load(path) for path in paths]
+    rows, batches = table_rows(records, paths, load(peers_path) if peers_path else None, peers_path)
     lines = ["| ms per step, batch: | " + " | ".join(map(str, batches)) + " |",
              "|---|" + "---:|" * len(batches)]
     for name, figures, bold in rows:
@@ -89,7 +142,9 @@ def table(paths, peers_path=None):
         cells = [f"**{text}**" if bold and text else text for text in cells]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     lines.append("")
-    made = dict.fromkeys(f"{record['date'][:10]}, commit `{record['commit']}`" for record in records)
+    made = dict.fromkeys(f"{plain(member(record, 'date', str, path)[:10], path)}, commit "
+                         f"`{plain(member(record, 'commit', str, path), path)}`"
+                         for record, path in zip(records, paths))
     files = ", ".join(f"`{os.path.basename(path)}`" for path in paths)
     lines.append(f"{one_value(records, 'device')}, driver {one_value(records, 'driver')}, {'; '.join(made)}. "
                  f"Each record holds the command that made it: {files}.")

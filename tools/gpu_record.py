@@ -2,16 +2,19 @@
 """Sums up what the GPU tests' programs did, for tools/gpu_test.py.
 
 A section may close with "tests passed" only where every run of it ended well, left gtest's own account of its tests,
-and that account holds tests and no failure; with "ERROR SUMMARY: 0 errors" only where compute-sanitizer said so of
-every run.
+that account holds tests and no failure, and no test was skipped that must run; with "ERROR SUMMARY: 0 errors" only
+where compute-sanitizer said so of every run.
 """
 
+import collections
 import dataclasses
 import re
 import xml.etree.ElementTree
 
 MOST_LINES = 300  # of one run's output
 SUMMARY = re.compile(r"^=+ ERROR SUMMARY: (.*)$", re.MULTILINE)
+# Where the tests were built says nothing to a reader of the record.
+BUILT_IN = re.compile(r"(?<![\w/.:])/[^\s:]*/(?=(?:tests|src|cli|include)/[^\s:]*\.(?:cpp|cu|cuh|h):[0-9])")
 COMPARISONS = re.compile(r"^([0-9]+) random-shape comparisons in .* 0 misses\b.*$", re.MULTILINE)
 
 
@@ -33,9 +36,27 @@ class Run:
 class Tests:
     """gtest's account of one run."""
 
-    passed: int = 0
+    passed: list = dataclasses.field(default_factory=list)  # of their suites, a name for each test
     failed: list = dataclasses.field(default_factory=list)
     skipped: list = dataclasses.field(default_factory=list)  # (name, reason)
+
+
+def one_line(text):
+    """A name or reason that cannot pass for a line of the record."""
+    return " ".join(text.split())
+
+
+def number(root, name):
+    text = root.get(name, "0")
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"left no account of its tests ({name} is {one_line(text)!r})")
+    return int(text)
+
+
+def reason_of(skip):
+    """gtest puts file and line before the words."""
+    lines = ((skip.get("message") if skip is not None else None) or "").strip().splitlines()
+    return one_line(lines[-1]) if lines else "no reason given"
 
 
 def read_tests(path):
@@ -45,19 +66,22 @@ def read_tests(path):
     except (OSError, xml.etree.ElementTree.ParseError) as fault:
         raise ValueError(f"left no account of its tests ({type(fault).__name__})") from fault
     tests = Tests()
-    for case in root.iter("testcase"):
-        name = f"{case.get('classname')}.{case.get('name')}"
+    cases = list(root.iter("testcase"))
+    if number(root, "tests") > len(cases):  # failures outside of any test are listed besides
+        raise ValueError(f"left no whole account: it speaks of {number(root, 'tests')} tests and lists {len(cases)}")
+    for case in cases:
+        suite = one_line(case.get("classname", ""))
+        name = f"{suite}.{one_line(case.get('name', ''))}"
         skip = case.find("skipped")
         if case.find("failure") is not None:
             tests.failed.append(name)
         elif skip is not None or case.get("result") == "skipped":
-            reason = (skip.get("message") if skip is not None else None) or "no reason given"
-            tests.skipped.append((name, reason.strip().splitlines()[-1]))
+            tests.skipped.append((name, reason_of(skip)))
         elif case.get("status") == "run" and case.get("result") == "completed":
-            tests.passed += 1
+            tests.passed.append(suite)
         else:
             tests.skipped.append((name, "disabled"))
-    outside = int(root.get("failures", "0")) + int(root.get("errors", "0")) - len(tests.failed)
+    outside = number(root, "failures") + number(root, "errors") - len(tests.failed)
     if outside > 0:
         tests.failed.append(f"{outside} outside any test")
     return tests
@@ -86,9 +110,9 @@ def faults_of_process(run):
 
 
 class Section:
-    """The runs of one kind: their text, and whether all is well."""
+    """The runs of one kind: their text, and whether all is well. Without `may_skip` a skipped test is a fault."""
 
-    def __init__(self, name, runs, missing=()):
+    def __init__(self, name, runs, missing=(), may_skip=False):
         self.name = name
         self.runs = runs
         self.faults = list(missing)
@@ -99,8 +123,10 @@ class Section:
                 self._add_tests(run)
         if not runs and not self.faults:
             self.faults.append("nothing was run")
-        if any(run.report is not None for run in runs) and self.tests.passed == 0:
+        if any(run.report is not None for run in runs) and not self.tests.passed:
             self.faults.append("no test ran")
+        if not may_skip:
+            self.faults += [f"{name} was skipped: {reason} (--allow-skips lets that pass)" for name, reason in self.tests.skipped]
 
     def _add_tests(self, run):
         try:
@@ -126,7 +152,9 @@ class Section:
             return [f"FAILED: {fault}" for fault in self.faults]
         lines = []
         if any(run.report is not None for run in self.runs):
-            lines.append(f"100% tests passed, 0 tests failed out of {self.tests.passed}")
+            lines.append(suites_text(self.tests.passed))
+            skipped = f"; {len(self.tests.skipped)} skipped, named above" if self.tests.skipped else ""
+            lines.append(f"100% tests passed, 0 tests failed out of {len(self.tests.passed)}{skipped}")
         counts = [int(COMPARISONS.search(run.output).group(1)) for run in self.runs if run.random_cases]
         if counts:
             text = f"{sum(counts)} random-shape comparisons in {self.seconds:.1f} s over {len(counts)} processes, 0 misses"
@@ -143,20 +171,28 @@ class Section:
         return "\n".join(lines + self.closing()) + "\n"
 
 
+def suites_text(suites):
+    """Which tests there were; their programs name only those that failed."""
+    counts = collections.Counter(suites)
+    return "passed: " + ", ".join(f"{suite} {count}" for suite, count in sorted(counts.items()))
+
+
 def shortened(output):
-    lines = output.rstrip().splitlines()
+    lines = BUILT_IN.sub("", output).rstrip().splitlines()
     if len(lines) <= MOST_LINES:
         return lines
     half = MOST_LINES // 2
     return lines[:half] + [f"... {len(lines) - MOST_LINES} lines left out ..."] + lines[-half:]
 
 
-def table(sections, seconds):
+def table(sections, seconds, whole=True):
+    """`whole`: no section was left out."""
     lines = ["== summary"]
     for section in sections:
         verdict = "ok" if section.passed else "FAILED"
-        counts = f"{section.tests.passed} passed, {len(section.tests.failed)} failed, {len(section.tests.skipped)} skipped"
+        counts = f"{len(section.tests.passed)} passed, {len(section.tests.failed)} failed, {len(section.tests.skipped)} skipped"
         lines.append(f"   {verdict:8}{section.name:10}{section.seconds:6.1f} s  {counts}")
     bad = [section.name for section in sections if not section.passed]
-    lines.append(f"FAILED: {', '.join(bad)}" if bad else f"all {len(sections)} sections are as they must be ({seconds:.0f} s)")
+    which = f"all {len(sections)} sections" if whole else f"the {len(sections)} sections asked for, and no others,"
+    lines.append(f"FAILED: {', '.join(bad)}" if bad else f"{which} are as they must be ({seconds:.0f} s)")
     return "\n".join(lines) + "\n"

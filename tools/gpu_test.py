@@ -11,6 +11,7 @@ import dataclasses
 import datetime
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -21,6 +22,9 @@ import time
 import gpu_record
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Contracts skip what would take the process with it (LostCudaDevice shows it in processes of its own), and a device
+# may lack a feature. Elsewhere a skipped test is one whose checkpoint is missing: nothing was shown then.
+MAY_SKIP = ("contract", "device", "memcheck")
 SANITIZER_PLACES = ["/usr/local/cuda/bin", "/usr/local/cuda/compute-sanitizer"]
 
 
@@ -79,7 +83,9 @@ def all_phases(package, options):
     for path in sorted(package.glob("test_*_cuda")):
         if path.name not in known:
             beside.append(job(path.name[len("test_") : -len("_cuda")], path.name, 60))
-    missing = {}
+    examples = sorted(path.name for path in package.glob("example_*_cuda"))
+    beside += [job("examples", name, 60, gtest=False) for name in examples]
+    missing = {} if examples else {"examples": ["the package holds none: is cuda_programs whole?"]}
     places = os.pathsep.join([os.environ.get("PATH", ""), *SANITIZER_PLACES])
     sanitizer = shutil.which("compute-sanitizer", path=places)
     memcheck_alone = []
@@ -97,6 +103,11 @@ def all_phases(package, options):
     return [[job("contract", "contract_cuda", 40)], memcheck_alone, beside, oracles], missing
 
 
+def environment(job):
+    """Without what would choose among the tests or repeat them behind the record's back."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("GTEST_")} | job.env
+
+
 class Process:
     """A job that runs, in a process group of its own."""
 
@@ -112,7 +123,7 @@ class Process:
             stdout=self.log,
             stderr=subprocess.STDOUT,
             cwd=ROOT,
-            env={**os.environ, **job.env},
+            env=environment(job),
             start_new_session=True,
         )
 
@@ -122,32 +133,40 @@ class Process:
         late = seconds > self.job.limit
         if self.process.poll() is None and not late:
             return None
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)  # children that it left behind, too
-        except ProcessLookupError:
-            pass
-        status = self.process.wait()
+        status = self.stop()
         self.log.seek(0)
         output = self.log.read().decode(errors="replace")
         self.log.close()
         job = self.job
         return gpu_record.Run(job.name, status, seconds, output, self.report, late, job.sanitized, job.random_cases)
 
+    def stop(self):
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)  # children that it left behind, too
+        except ProcessLookupError:
+            pass
+        return self.process.wait()
+
 
 def run_phase(jobs, slots, folder, done):
     """At most `slots` jobs at once; appends (job, run) to `done`."""
     waiting = list(jobs)
     running = []
-    while waiting or running:
-        while waiting and len(running) < slots:
-            running.append(Process(waiting.pop(0), folder, f"{time.monotonic_ns()}"))
-        time.sleep(0.02)
-        for process in list(running):
-            run = process.ended()
-            if run is not None:
-                running.remove(process)
-                done.append((process.job, run))
-                print(f"   {run.name} ended after {run.seconds:.1f} s", file=sys.stderr, flush=True)
+    try:
+        while waiting or running:
+            while waiting and len(running) < slots:
+                running.append(Process(waiting.pop(0), folder, f"{time.monotonic_ns()}"))
+            time.sleep(0.02)
+            for process in list(running):
+                run = process.ended()
+                if run is not None:
+                    running.remove(process)
+                    done.append((process.job, run))
+                    print(f"   {run.name} ended after {run.seconds:.1f} s", file=sys.stderr, flush=True)
+    finally:
+        for process in running:  # interrupted: in groups of their own they would go on
+            process.stop()
+            process.log.close()
 
 
 def gpu_facts():
@@ -159,6 +178,11 @@ def gpu_facts():
         return None
     lines = done.stdout.strip().splitlines()
     return [part.strip() for part in lines[0].split(",")] if lines else None
+
+
+def file_part(name):
+    """"NVIDIA H200" -> "h200", "NVIDIA RTX 6000 Ada Generation" -> "rtx-6000-ada-generation"."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower().removeprefix("nvidia ")).strip("-")
 
 
 def heading(gpu, package):
@@ -179,6 +203,7 @@ def parse_options():
     parser.add_argument("--package", type=pathlib.Path, default=ROOT / "gpu-package")
     parser.add_argument("--record", type=pathlib.Path, help="where to write (default: docs/gpu-test-GPU.txt)")
     parser.add_argument("--sections", help="only these, comma-separated; printed, and written only where --record is given")
+    parser.add_argument("--allow-skips", action="store_true", help="a missing checkpoint fails no section; the record tells it")
     parser.add_argument("--oracle-seconds", type=float, default=60, help="of random comparisons")
     parser.add_argument("--oracle-processes", type=int, default=1, help="that share the cores for them")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes or threads at once")
@@ -187,9 +212,12 @@ def parse_options():
 
 def run_sections(package, options):
     phases, missing = all_phases(package, options)
-    wanted = options.sections.split(",") if options.sections else None
     names = list(dict.fromkeys(job.section for phase in phases for job in phase))
     names += [name for name in missing if name not in names]
+    wanted = options.sections.split(",") if options.sections is not None else None
+    unknown = [name for name in wanted or () if name not in names]
+    if unknown:
+        sys.exit(f"error: there is no section {unknown[0]!r}; there are {', '.join(names)}")
     done = []
     with tempfile.TemporaryDirectory() as folder:
         for phase in phases:
@@ -209,7 +237,8 @@ def run_sections(package, options):
         chosen = [name for name in names if not wanted or name in wanted]
         chosen.sort(key=lambda name: name == "memcheck")  # last, however early it started
         runs = {name: [run for job, run in done if job.section == name] for name in chosen}
-        return [gpu_record.Section(name, runs[name], missing.get(name, ())) for name in chosen]
+        may_skip = chosen if options.allow_skips else MAY_SKIP
+        return [gpu_record.Section(name, runs[name], missing.get(name, ()), name in may_skip) for name in chosen]
 
 
 def main():
@@ -224,12 +253,13 @@ def main():
     head = heading(gpu, package)
     print(head, flush=True)
     sections = run_sections(package, options)
-    texts = [head, *(section.text() for section in sections), gpu_record.table(sections, time.monotonic() - start)]
+    summary = gpu_record.table(sections, time.monotonic() - start, options.sections is None)
+    texts = [head, *(section.text() for section in sections), summary]
     text = "\n".join(texts)
     print(text[len(head) :], flush=True)
     record = options.record
     if record is None and options.sections is None:
-        record = ROOT / "docs" / f"gpu-test-{gpu[0].split()[-1].lower()}.txt"
+        record = ROOT / "docs" / f"gpu-test-{file_part(gpu[0])}.txt"
     if record:
         write_whole(record, text)
     sys.exit(0 if sections and all(section.passed for section in sections) else 1)

@@ -74,7 +74,9 @@ class AddressRange {
   /// stay reserved and may be mapped again. Takes one or more whole mappings that leave no gap;
   /// zero bytes do nothing. Throws UsageError for anything else, naming the mapping that would be
   /// cut or the part without memory, and CaptureError on a thread that records on the device: then
-  /// nothing was changed. If the device fails, each mapping is either still there (its contents may
+  /// nothing was changed. DeviceError, and nothing changed, where work in flight cannot be
+  /// waited for: from work that a stream of the host device runs, or while a stream is in a raw
+  /// capture of your own. If the device fails, each mapping is either still there (its contents may
   /// be lost) or gone.
   void unmap(std::size_t offset, std::size_t bytes);
 

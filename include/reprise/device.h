@@ -199,7 +199,7 @@ class Event {
 /// "layer 3 / attention / qkv" in graphs, traces and messages. On a CUDA device each scope is also
 /// a range of the calling thread for profilers (NVTX, domain "reprise"), recording or not. Costs a
 /// comparison or two unless the stream records or a profiler listens. To be destroyed by the thread
-/// that made it, last one first.
+/// that made it, last one first, and before the device.
 class LabelScope {
  public:
   LabelScope(Stream& stream, std::string_view label);

@@ -233,8 +233,14 @@ void AddressRange::unmap(std::size_t offset, std::size_t bytes) {
     const std::lock_guard lock(range.mutex);
     (void)whole_mappings(range, *part);  // a mistake is told without waiting
   }
-  device.wait_for_work();  // not under the lock: what is waited for may take long
+  const bool idle = device.wait_for_work();  // not under the lock: it may take long
   device.require_usable();
+  if (!idle) {
+    throw DeviceError(fmt::format(
+        "{} of {} of {}: work in flight could not be waited for, so that nothing was unmapped; do "
+        "not call this from work that a stream runs, and end raw captures of the streams first",
+        kCall, text_of(*part), describe(range)));
+  }
   const std::lock_guard lock(range.mutex);
   for (const Mapping& mapping : whole_mappings(range, *part)) {
     device.unmap(address_of(range, mapping.offset), mapping.bytes);

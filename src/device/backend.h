@@ -214,8 +214,9 @@ struct DeviceState {
   /// The reverse, for what one map() mapped. Nothing uses the memory any more. Changes nothing
   /// where it throws.
   virtual void unmap(void* address, std::size_t bytes) = 0;
-  /// Waits for what is enqueued on the device's streams; work that is being recorded is none.
-  virtual void wait_for_work() noexcept = 0;
+  /// Waits for what is enqueued on the device's streams; work that is being recorded is none. False
+  /// where some of it could not be waited for, and may still run.
+  virtual bool wait_for_work() noexcept = 0;
 
   virtual std::shared_ptr<StreamState> create_stream(std::string name) = 0;
   virtual std::shared_ptr<StreamState> create_default_stream() = 0;

@@ -24,10 +24,10 @@ struct DeviceSpeed {
   struct GraphLaunch {
     std::size_t nodes = 0;  ///< smallest kernels, one after the other
     double host_us = 0;     ///< of one launch
-    double device_us = 0;   ///< from the first node's start to the last one's end, both counted
+    double device_us = 0;   ///< between events round one launch, the one before still running
   };
   std::vector<GraphLaunch> graphs;  ///< of 1, 64 and 320 nodes
-  double node_us = 0;               ///< device time per node of the largest of them
+  double node_us = 0;               ///< device_us per node of the largest of them
 
   double pinned_copy_us = 0;          ///< host time of enqueueing a copy from pinned memory
   std::size_t pinned_copy_bytes = 0;  ///< of that copy

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program on the host against the golden checkpoints: logits in three modes, greedy tokens in
 // two, from the weights as they are and from a copy in F32.
-#include "support/golden.h"
-
 #include <gtest/gtest.h>
 
 #include "cli/support/golden_checks.h"
@@ -12,15 +10,7 @@
 namespace reprise::test {
 namespace {
 
-class Golden : public testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    const auto found = golden_folder(GetParam());
-    if (!found) GTEST_SKIP() << GetParam() << " is not present";
-    golden_.emplace(*found);
-  }
-  std::optional<GoldenModel> golden_;
-};
+class Golden : public GoldenTest {};
 
 TEST_P(Golden, LogitsAgreeInAllModes) {
   expect_logits(*golden_, golden_->folder(), "host", kF32Gates);

@@ -41,20 +41,6 @@ class AddressRangeTest : public RecordingTest {
   void unmap(AddressRange& range, std::size_t first, std::size_t count) {
     range.unmap(first * granule_, count * granule_);
   }
-  template <class Body>
-  static std::string usage_error_of(const Body& body) {
-    try {
-      body();
-    } catch (const UsageError& error) {
-      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-      return error.what();
-    } catch (const std::exception& error) {
-      ADD_FAILURE() << "another exception: " << error.what();
-      return error.what();
-    }
-    ADD_FAILURE() << "nothing was thrown";
-    return {};
-  }
   /// A graph that adds 1 to the granule whose number lies in `index`.
   GraphExec adder(const AddressRange& range, const Buffer& index) {
     return capture(main_,

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -66,21 +67,34 @@ class RecordingTest : public ::testing::Test {
     kit_->copy_scaled(stream, data(y), data(x), kCount, a);
   }
 
+  /// Expects that `body` throws an Expected in one line; returns it. Another exception, or none,
+  /// fails the test.
+  template <class Expected, class Body>
+  static std::optional<Expected> thrown_by(const Body& body) {
+    try {
+      body();
+    } catch (const Expected& error) {
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+      return error;
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "another exception: " << error.what();
+      return std::nullopt;
+    }
+    ADD_FAILURE() << "nothing was thrown";
+    return std::nullopt;
+  }
   /// Expects that `body` throws a CaptureError of that fault; returns its text.
   template <class Body>
   static std::string fault_of(CaptureFault fault, const Body& body) {
-    try {
-      body();
-    } catch (const CaptureError& error) {
-      EXPECT_EQ(static_cast<int>(error.fault()), static_cast<int>(fault)) << error.what();
-      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-      return error.what();
-    } catch (const std::exception& error) {
-      ADD_FAILURE() << "another exception: " << error.what();
-      return error.what();
-    }
-    ADD_FAILURE() << "nothing was thrown";
-    return {};
+    const auto error = thrown_by<CaptureError>(body);
+    if (!error) return {};
+    EXPECT_EQ(static_cast<int>(error->fault()), static_cast<int>(fault)) << error->what();
+    return error->what();
+  }
+  template <class Body>
+  static std::string usage_error_of(const Body& body) {
+    const auto error = thrown_by<UsageError>(body);
+    return error ? error->what() : "";
   }
 
   /// An eager operation and a capture with replay work on `stream`.

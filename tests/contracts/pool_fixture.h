@@ -114,20 +114,6 @@ class PoolTest : public RecordingTest {
     for (std::size_t i = 0; i < x.size(); ++i) out[i] = 3 * x[i] + weight_values_[i] + 2 * x[i];
     return out;
   }
-  template <class Body>
-  static std::string usage_error_of(const Body& body) {
-    try {
-      body();
-    } catch (const UsageError& error) {
-      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-      return error.what();
-    } catch (const std::exception& error) {
-      ADD_FAILURE() << "another exception: " << error.what();
-      return error.what();
-    }
-    ADD_FAILURE() << "nothing was thrown";
-    return {};
-  }
 
   static constexpr int kMaxRows = 40;
   std::vector<float> weight_values_ = batch(kMaxRows, 1000);

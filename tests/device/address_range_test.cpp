@@ -26,6 +26,7 @@ class FailingDevice final : public DeviceState {
   struct Plan {
     int fail_map = 0;
     int fail_unmap = 0;
+    bool busy = false;  ///< has work that cannot be waited for
   };
   explicit FailingDevice(Plan& plan) : plan_(plan) {}
 
@@ -44,7 +45,7 @@ class FailingDevice final : public DeviceState {
   void unmap(void*, std::size_t) override {
     if (--plan_.fail_unmap == 0) throw DeviceError("stuck", 1);
   }
-  void wait_for_work() noexcept override {}
+  bool wait_for_work() noexcept override { return !plan_.busy; }
   std::shared_ptr<StreamState> create_stream(std::string) override { return nullptr; }
   std::shared_ptr<StreamState> create_default_stream() override { return nullptr; }
   std::unique_ptr<EventState> create_event() override { return nullptr; }
@@ -96,6 +97,21 @@ TEST_F(AddressRangeFaults, AFailedUnmapLeavesTheRestMapped) {
   EXPECT_TRUE(range_.is_mapped(32, 32));
   EXPECT_EQ(range_.mapped_bytes(), 32u);
   range_.unmap(32, 32);
+  EXPECT_EQ(range_.mapped_bytes(), 0u);
+}
+
+TEST_F(AddressRangeFaults, WhatMayBeInUseStaysMapped) {
+  range_.map(0, 32);
+  plan_.busy = true;
+  try {
+    range_.unmap(0, 32);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const DeviceError& error) {
+    EXPECT_NE(std::string(error.what()).find("nothing was unmapped"), std::string::npos);
+  }
+  EXPECT_TRUE(range_.is_mapped(0, 32));
+  plan_.busy = false;
+  range_.unmap(0, 32);
   EXPECT_EQ(range_.mapped_bytes(), 0u);
 }
 

@@ -46,12 +46,53 @@ class BenchTable(TreeTest):
         self.assertIn("differ in device", err)
 
     def test_bad_records_are_said(self):
-        for content, words in (("{", "not JSON"), ("{}", "holds no results"), ('{"results": [{}]}', "lacks")):
+        for content, words in (("{", "not JSON"), ("{}", "results is absent"), ("[]", "results is absent"),
+                               ('{"results": {}}', "of another type"), ('{"results": []}', "holds no results"),
+                               ('{"results": [{}]}', "model is absent"), ('{"results": ["x"]}', "model is absent")):
             self.write("bad.json", content)
             code, _, err = self.run_tool(self.path("bad.json"))
             self.assertEqual(code, 1)
             self.assertIn(words, err)
         self.assertIn("error: ", self.run_tool(self.path("absent.json"))[2])
+
+    def refusal(self, content, peers=None):
+        self.write("bad.json", json.dumps(content))
+        with self.assertRaises(bench_table.Fault) as caught:
+            bench_table.table([self.path("bad.json")], peers)
+        self.assertNotIn("\n", str(caught.exception))
+        return str(caught.exception)
+
+    def test_what_is_no_figure_is_refused(self):
+        for ms in (float("nan"), float("inf"), -1, 0, None, "5", True, [1]):
+            self.assertIn("ms_per_step_median", self.refusal(record(rows=[(1, "graph", ms)])))
+        for batch in (0, -1, 1.5, "x", None, True, 10**12):
+            self.assertIn("batch", self.refusal(record(rows=[(batch, "graph", 1)])))
+        self.assertIn("mode is 'fake'", self.refusal(record(rows=[(1, "fake", 1)])))
+        for name in ("device", "driver", "date", "commit"):
+            self.assertIn(name, self.refusal(record(**{name: None})))
+
+    def test_one_line_does_not_mix_what_was_measured_differently(self):
+        self.assertIn("batch 1 of llama-x, recorded, more than once",
+                      self.refusal(record(rows=[(1, "graph", 1), (1, "graph", 2)])))
+        mixed = record()
+        mixed["results"][0]["context"] = 128
+        mixed["results"][1]["context"] = 1024
+        self.assertIn("differ in context", self.refusal(mixed))
+
+    def test_bad_figures_of_peers_are_refused(self):
+        for peers in ([], {}, {"models": {"llama-x": []}}, {"models": {"llama-x": {"other": {"x": 1}}}},
+                      {"models": {"llama-x": {"other": {"1": "fast"}}}}, {"models": {"llama-x": {"other": 1}}}):
+            self.write("peers.json", json.dumps(peers))
+            self.refusal(record(), self.path("peers.json"))
+
+    def test_names_are_text_and_no_markup(self):
+        hostile = "x| <!-- end of bench-table -->\n| **y** | `z` [a](b)"
+        self.write("r.json", json.dumps(record(model=hostile, device=hostile, commit="a`b")))
+        out = bench_table.table([self.path("r.json")])
+        self.assertNotIn("<", out)
+        self.assertEqual(len(out.splitlines()), 6, out)
+        for line in out.splitlines()[:4]:
+            self.assertEqual(line.replace("\\|", "").count("|"), 4, line)
 
     def test_pages_are_filled_and_a_stale_one_is_found(self):
         self.write("page.md", f"text\n<!-- bench-table - {self.path('r.json')} -->\n<!-- end of bench-table -->\nmore\n")

@@ -43,6 +43,29 @@ class Docs(TreeTest):
         self.assertEqual((code, out.count("leads nowhere")), (1, 1), out)
         self.assertIn("README.md:1: the link to docs/c.md", out)
 
+    def test_a_snippet_is_what_its_file_says(self):
+        self.write("examples/a.cpp", "int main() {\n  // [two]\n  f();\n    g();\n  // [/two]\n}\n")
+        self.write("docs/a.md", "```cpp examples/a.cpp#two\nf();\n```\nend\n")
+        code, out = self.check()
+        self.assertEqual(code, 1)
+        self.assertIn("docs/a.md:1: differs from examples/a.cpp", out)
+        self.assertEqual(self.check("--fill")[0], 0)
+        with open(os.path.join(self.root, "docs/a.md"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "```cpp examples/a.cpp#two\nf();\n  g();\n```\nend\n")
+        self.assertEqual(self.check()[0], 0)
+        self.write("docs/a.md", "```cpp examples/a.cpp#two\n```\nend\n")
+        self.assertEqual(self.check("--fill")[0], 0)
+
+    def test_a_snippet_without_its_region_is_said(self):
+        self.write("docs/a.md", "```cpp examples/a.cpp#two\nf();\n```\n")
+        self.assertIn("docs/a.md:1: there is no region [two] in examples/a.cpp", self.check("--fill")[1])
+
+    def test_the_guide_holds_compiled_snippets_only(self):
+        self.write("docs/guide/a.md", "```cpp\nf();\n```\n")
+        self.write("docs/b.md", "```cpp\nf();\n```\n")
+        code, out = self.check()
+        self.assertEqual((code, out.count("compiled nowhere")), (1, 1), out)
+
     def test_an_unclosed_fence_is_said(self):
         self.write("README.md", "```bash run\ntrue\n")
         self.assertIn("README.md:1: this fence is never closed", self.check()[1])

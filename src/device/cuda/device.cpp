@@ -116,8 +116,12 @@ void CudaDevice::free(void* data, std::size_t, MemorySpace space) noexcept {
   note_failed_release(space == MemorySpace::pinned ? cudaFreeHost(data) : cudaFree(data));
 }
 
-void CudaDevice::wait_for_work() noexcept {
-  for (const auto& stream : live_streams()) static_cast<CudaStream&>(*stream).wait_quietly();
+bool CudaDevice::wait_for_work() noexcept {
+  bool all = true;
+  for (const auto& stream : live_streams()) {
+    all = static_cast<CudaStream&>(*stream).wait_quietly() && all;
+  }
+  return all;
 }
 
 void CudaDevice::fail_without_memory(std::size_t bytes, cudaError_t status) const {

@@ -29,7 +29,7 @@ class CudaDevice final : public DeviceState {
                          const MappingTable& mapped) noexcept override;
   void map(void* address, std::size_t bytes) override;
   void unmap(void* address, std::size_t bytes) override;
-  void wait_for_work() noexcept override;
+  bool wait_for_work() noexcept override;
   std::shared_ptr<StreamState> create_stream(std::string name) override;
   std::shared_ptr<StreamState> create_default_stream() override;
   std::unique_ptr<EventState> create_event() override;

@@ -110,11 +110,12 @@ bool CudaStream::query() {
   return true;
 }
 
-void CudaStream::wait_quietly() noexcept {
+bool CudaStream::wait_quietly() noexcept {
   try {
     synchronize();
+    return true;
   } catch (const std::exception&) {
-    // A lost device says so at the next call.
+    return false;  // a lost device says so at the next call
   }
 }
 

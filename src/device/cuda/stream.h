@@ -33,7 +33,7 @@ class CudaStream final : public StreamState {
   void labels_will_change() override;
 
   /// synchronize() for those who cannot throw.
-  void wait_quietly() noexcept;
+  bool wait_quietly() noexcept;
   cudaStream_t handle() const noexcept { return stream_; }
 
   /// Raw launches by the caller follow: gives what was recorded before its label, and makes the

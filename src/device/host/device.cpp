@@ -65,10 +65,11 @@ void HostDevice::release_addresses(void* data, std::size_t bytes,
   memory_.release(data, bytes, mapped.mapped_bytes());
 }
 
-void HostDevice::wait_for_work() noexcept {
+bool HostDevice::wait_for_work() noexcept {
   // A worker must not wait for the others: one of them may be waiting for it.
-  if (Queue::on_worker()) return;
+  if (Queue::on_worker()) return false;
   for (const auto& stream : live_streams()) static_cast<HostStream&>(*stream).queue().wait_idle();
+  return true;
 }
 
 std::shared_ptr<StreamState> HostDevice::create_stream(std::string name) {

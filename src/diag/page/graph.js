@@ -16,7 +16,8 @@
   const after = nodes.map(() => []);
   nodes.forEach((node, i) => node.dependencies.forEach((from) => after[from].push(i)));
   const isTimed = nodes.some((node) => 'microseconds' in node);
-  const longest = Math.max(0, ...nodes.map((node) => node.microseconds ?? 0));
+  // A call takes only so many arguments, and graphs have any number of nodes.
+  const longest = nodes.reduce((most, node) => Math.max(most, node.microseconds ?? 0), 0);
   const separator = ' / ';
 
   // What could be taken for something else is spelt out.
@@ -91,7 +92,7 @@
     for (const run of runs) {
       if (isGroup(run)) {
         const all = [];
-        for (let s = run.first; s < run.first + run.count; ++s) all.push(...sections[s].nodes);
+        for (let s = run.first; s < run.first + run.count; ++s) sections[s].nodes.forEach((n) => all.push(n));
         const isOpen = open.has(run.key);
         rows.push({key: run.key, level: 1, run, isOpen, all, holds: isOpen ? [] : all});
         if (!isOpen) continue;

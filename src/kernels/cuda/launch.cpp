@@ -31,7 +31,8 @@ void refuse_types(DType q, DType cache) {
 
 void refuse_head_dim(int head_dim, int most) {
   throw UsageError("attend.geometry.head_dim is " + std::to_string(head_dim) +
-                   "; the CUDA operations take at most " + std::to_string(most));
+                   "; the CUDA operations take at most " + std::to_string(most) +
+                   ", the host (--device host) any number");
 }
 
 }  // namespace reprise::cuda_kernels

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program on the GPU against the golden checkpoints, with the gates of DESIGN §10: the weights
 // as they are within their type's precision, a copy in F32 as on the host.
-#include "support/golden.h"
-
 #include <gtest/gtest.h>
 
 #include "cli/support/golden_checks.h"
@@ -16,15 +14,7 @@ namespace {
 constexpr Gates kBf16Gates{.position = 6e-2, .together = 2e-2, .margin = 0.15};
 constexpr Gates kF16Gates{.position = 1e-2, .together = 1e-2, .margin = 0.15};
 
-class CudaGolden : public testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    const auto found = golden_folder(GetParam());
-    if (!found) GTEST_SKIP() << GetParam() << " is not present";
-    golden_.emplace(*found);
-  }
-  std::optional<GoldenModel> golden_;
-};
+class CudaGolden : public GoldenTest {};
 
 TEST_P(CudaGolden, LogitsAgreeInAllModes) {
   const bool f16 = std::string(GetParam()).ends_with("-f16");

@@ -4,10 +4,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "model/safetensors.h"
+#include "support/golden.h"
 
 namespace reprise::test {
 
@@ -36,6 +40,17 @@ class GoldenModel {
 
   std::filesystem::path folder_;
   SafetensorsFile file_;
+};
+
+/// The checkpoint that a test is named after; skipped where it is not present.
+class GoldenTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const auto found = golden_folder(GetParam());
+    if (!found) GTEST_SKIP() << GetParam() << " is not present";
+    golden_.emplace(*found);
+  }
+  std::optional<GoldenModel> golden_;
 };
 
 /// Relative differences ‖out − reference‖ / ‖reference‖ that a device may show.

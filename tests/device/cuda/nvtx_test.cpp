@@ -62,7 +62,7 @@ struct Ranges final : DeviceState {
   void release_addresses(void*, std::size_t, const MappingTable&) noexcept override {}
   void map(void*, std::size_t) override {}
   void unmap(void*, std::size_t) override {}
-  void wait_for_work() noexcept override {}
+  bool wait_for_work() noexcept override { return true; }
   std::shared_ptr<StreamState> create_stream(std::string) override { return nullptr; }
   std::shared_ptr<StreamState> create_default_stream() override { return nullptr; }
   std::unique_ptr<EventState> create_event() override { return nullptr; }
