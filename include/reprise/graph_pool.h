@@ -94,18 +94,19 @@ class GraphPool {
   /// where all rows of the size count as true ones. So what a step does for pad values must do no
   /// harm to bound memory; state is as before afterwards. Sizes that fail are disabled and
   /// reported, whether in warm-up or later; if all fail, the first error is thrown, and a device
-  /// without memory for a warm-up, or for max_rows, is always an error. A recording that something outside the
-  /// library ended (CaptureFault::invalidated) is made once more, counted and noted: the step
-  /// function is then called twice for that size. After an exception nothing is recorded, what
-  /// was bound stays bound, and record() may be called again. A second record() needs reset().
+  /// without memory for a warm-up, or for max_rows, is always an error. A recording that something
+  /// outside the library ended (CaptureFault::invalidated) is made once more, counted and noted:
+  /// the step function is then called twice for that size. After an exception nothing is recorded,
+  /// what was bound stays bound, and record() may be called again. A second record() needs reset().
   RecordReport record();
 
   /// Repairs what a moved buffer made stale: takes the new tensors of bound or state bindings and
-  /// records again, as record_variant() does it, the graphs that were recorded with the old ones and
-  /// no others. To be given all that has moved in one call: the step runs with what is bound. Graphs
-  /// that another moved buffer keeps stale stay so; one that fails is disabled. Also for a buffer
-  /// that is about to be given up, and before record(), where it only binds. After an exception
-  /// other than UsageError the tensors are bound and what is stale stays so until the next rebind().
+  /// records again, as record_variant() does it, the graphs that were recorded with the old ones
+  /// and no others. To be given all that has moved in one call: the step runs with what is bound.
+  /// Graphs that another moved buffer keeps stale stay so; one that fails is disabled. Also for a
+  /// buffer that is about to be given up, and before record(), where it only binds. After an
+  /// exception other than UsageError the tensors are bound and what is stale stays so until the
+  /// next rebind().
   RecordReport rebind(std::string_view name, const TensorView& tensor);
   RecordReport rebind(std::initializer_list<NamedInput> tensors);
 
@@ -161,8 +162,8 @@ class GraphPool {
   /// Of all variants together, and of one.
   PoolCounters counters() const;
   PoolCounters counters(Variant variant) const;
-  /// How many batches of i + 1 rows were run, at index i, up to max_rows: for propose_ladder(). Valid
-  /// as long as the pool.
+  /// How many batches of i + 1 rows were run, at index i, up to max_rows: for propose_ladder().
+  /// Valid as long as the pool.
   std::span<const std::uint64_t> batches() const noexcept;
   /// Variant by variant, each in ascending order of rows.
   std::vector<BucketReport> buckets() const;
