@@ -57,6 +57,16 @@ struct GraphPoolOptions {
   /// With fake recording a difference is the step's own: two calls of it from equal inputs, state
   /// and scratch that nobody wrote disagree, or it does something else in phase `recording`.
   bool self_test = true;
+  /// Recording leaves the self-tests to self_test_next(): serving starts sooner, and until its test
+  /// a size is replayed untested.
+  bool postpone_self_test = false;
+  /// One executable for all graphs of equal structure, re-pointed whenever the size changes: less
+  /// memory, and an update before such a replay. A note says once when it happens too often.
+  bool share_executables = false;
+  /// The most executables alive at a time; 0: one for each graph. Beyond it the one not used for
+  /// longest is dropped, once its replays have run, and made again when a run needs it. A note says
+  /// once when it happens too often. Where it cannot be made again the size is disabled.
+  std::size_t max_executables = 0;
   /// Where scratch memory comes from; null: a pool of its own. Replays write in what they were
   /// recorded with, long after the step gave it back: blocks that others take from this pool after
   /// record() hold their contents only until the next run.
@@ -64,8 +74,9 @@ struct GraphPoolOptions {
   /// Takes one line per first occurrence of a fallback reason, per disabled size and per recording
   /// that is made once more; null: standard error.
   std::function<void(std::string_view)> on_note = nullptr;
-  /// Called after each size with the number done and of all; null: nobody is told.
-  std::function<void(std::size_t done, std::size_t total)> on_progress = nullptr;
+  /// Called by record() after each size in each of its phases; null: nobody is told. An exception
+  /// ends record() as one of its own does.
+  std::function<void(const PoolProgress&)> on_progress = nullptr;
 };
 
 enum class RunMode : std::uint8_t {
@@ -137,13 +148,28 @@ class GraphPool {
   /// self-test see only padding rows, as in record(); afterwards state and inputs are as before,
   /// but outputs of earlier runs count as overwritten. If it fails, this graph is disabled, noted
   /// and in the report, and all others are as they were; only a lost device throws. Throws
-  /// UsageError before record(), for rows above the ladder, a stale pool, or a tensor that is not
-  /// bound.
+  /// UsageError before record(), while asleep, for rows above the ladder, a stale pool, or a tensor
+  /// that is not bound.
   RecordReport record_variant(int rows, std::string_view variant);
+
+  /// With postpone_self_test, between two runs: tests the largest graph that waits for it, as
+  /// record() would have; null: none waits. Waits for the lane's runs; state and inputs are as
+  /// before afterwards, outputs of earlier runs count as overwritten. A graph that differs, or
+  /// whose test throws, is disabled, counted and noted. Throws OutOfMemory where state has no place
+  /// to be saved in (the graph then waits on), and UsageError while asleep.
+  std::optional<SelfTestResult> self_test_next();
+  PoolReadiness readiness() const;
+
+  /// Waits for the lane's runs; from then on everything that would run the step or change what is
+  /// recorded is a UsageError, until wake(). For those who take physical memory away from under
+  /// what the graphs hold (addresses stay) and bring it back before wake(): to the pool every
+  /// graph is then as it was. A second sleep(), or wake() without one, is a UsageError.
+  void sleep();
+  void wake();
 
   /// Rows that would be computed for `rows`: the bucket, or `rows` itself above the ladder.
   int bucket(int rows) const;
-  /// Drops all graphs; bindings must be given again. Counters stay.
+  /// Drops all graphs; bindings must be given again. Counters stay. UsageError while asleep.
   void reset();
 
   Slot slot(std::string_view name) const;
@@ -165,6 +191,7 @@ class GraphPool {
   /// How many batches of i + 1 rows were run, at index i, up to max_rows: for propose_ladder().
   /// Valid as long as the pool.
   std::span<const std::uint64_t> batches() const noexcept;
+  ExecutableCounters executables() const;
   /// Variant by variant, each in ascending order of rows.
   std::vector<BucketReport> buckets() const;
   /// The recorded graph of a size; throws UsageError where there is none, as with RecordMode::fake.

@@ -130,13 +130,22 @@ Json buckets_json(const std::vector<BucketReport>& buckets) {
                     {"variant", bucket.variant},
                     {"state", to_string(bucket.state)},
                     {"reason", bucket.reason},
+                    {"self_test", to_string(bucket.self_test)},
                     {"nodes", bucket.nodes},
+                    {"executable_bytes", bucket.executable_bytes},
                     {"replays", bucket.replays},
                     {"fake_replays", bucket.fake_replays},
                     {"padded_rows", bucket.padded_rows},
                     {"fallbacks", bucket.fallbacks}});
   }
   return list;
+}
+
+Json executables_json(const ExecutableCounters& executables) {
+  return {{"live", executables.live},         {"instantiated", executables.instantiated},
+          {"updated", executables.updated},   {"shared", executables.shared},
+          {"switched", executables.switched}, {"dropped", executables.dropped},
+          {"thrashed", executables.thrashed}};
 }
 
 }  // namespace
@@ -158,6 +167,7 @@ std::string graph_json(const GraphPool& pool, int rows,
   tree["node_counts"] = kinds;
   tree["memory"] = memory_tree(*pool.memory());
   tree["buckets"] = buckets_json(pool.buckets());
+  tree["executables"] = executables_json(pool.executables());
   return to_text(tree);
 }
 

@@ -11,7 +11,12 @@ namespace reprise {
 namespace {
 
 std::size_t nodes_of(const Bucket& bucket) {
-  return bucket.recorded && !bucket.recorded->fake() ? bucket.recorded->graph->node_count() : 0;
+  return bucket.recorded && bucket.recorded->graph ? bucket.recorded->graph->graph.node_count() : 0;
+}
+
+std::size_t executable_bytes_of(const Bucket& bucket, const Executables& executables) {
+  return bucket.recorded && bucket.recorded->graph ? executables.bytes_of(*bucket.recorded->graph)
+                                                   : 0;
 }
 
 }  // namespace
@@ -74,6 +79,36 @@ RecordReport GraphPool::rebind(std::initializer_list<NamedInput> tensors) {
   return impl_->rebind(ResolvedInputs(impl_->harness.table(), tensors).span());
 }
 
+std::optional<SelfTestResult> GraphPool::self_test_next() {
+  const Lane::Entry entry(impl_->harness.lane(), "GraphPool::self_test_next");
+  return impl_->self_test_next();
+}
+
+PoolReadiness GraphPool::readiness() const {
+  PoolReadiness readiness{.recorded = impl_->recorded() && !impl_->harness.device().lost(),
+                          .asleep = impl_->asleep()};
+  const std::vector<BucketReport> reports = buckets();
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const Bucket& bucket = impl_->buckets[i];
+    const RunState state = impl_->asleep() ? bucket.before_sleep : reports[i].state;
+    if (state == RunState::disabled) readiness.disabled.push_back(reports[i]);
+    if (state != RunState::recorded) continue;
+    ++readiness.graphs;
+    if (reports[i].self_test == SelfTest::pending) ++readiness.pending;
+  }
+  return readiness;
+}
+
+void GraphPool::sleep() {
+  const Lane::Entry entry(impl_->harness.lane(), "GraphPool::sleep");
+  impl_->sleep();
+}
+
+void GraphPool::wake() {
+  const Lane::Entry entry(impl_->harness.lane(), "GraphPool::wake");
+  impl_->wake();
+}
+
 int GraphPool::bucket(int rows) const {
   const Bucket* bucket = impl_->find(rows, Variant{});
   return bucket != nullptr ? bucket->key.rows : rows;
@@ -109,6 +144,10 @@ PoolCounters GraphPool::counters(Variant variant) const {
 
 std::span<const std::uint64_t> GraphPool::batches() const noexcept { return impl_->batches; }
 
+ExecutableCounters GraphPool::executables() const {
+  return impl_->harness.executables().counters();
+}
+
 std::vector<BucketReport> GraphPool::buckets() const {
   std::vector<BucketReport> reports;
   Device& device = impl_->harness.device();
@@ -119,7 +158,9 @@ std::vector<BucketReport> GraphPool::buckets() const {
          .variant = impl_->harness.variants()[static_cast<std::size_t>(bucket.key.variant)],
          .state = lost ? RunState::lost : bucket.state.get(),
          .reason = lost ? device.state().lost_cause : bucket.reason,
+         .self_test = bucket.self_test,
          .nodes = nodes_of(bucket),
+         .executable_bytes = executable_bytes_of(bucket, impl_->harness.executables()),
          .replays = bucket.replays,
          .fake_replays = bucket.fake_replays,
          .padded_rows = bucket.padded_rows,
@@ -141,7 +182,7 @@ const Graph& GraphPool::graph(int rows, Variant variant) const {
                     "graph; record it with RecordMode::graphs",
                     rows, impl_->harness.step().name));
   }
-  return *bucket->recorded->graph;
+  return bucket->recorded->graph->graph;
 }
 
 Stream& GraphPool::stream() noexcept { return impl_->harness.lane().stream(); }

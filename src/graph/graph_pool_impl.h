@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -26,13 +27,25 @@ namespace reprise {
 struct Bucket {
   StepKey key = {};
   TrackedState state = {};
+  RunState before_sleep = RunState::cold;  ///< valid while asleep
   std::string reason = {};
-  std::optional<RecordedStep> recorded = {};
+  std::optional<RecordedStep> recorded = {};  ///< of a stale one, until it is recorded again
+  SelfTest self_test = SelfTest::none;
   RangeName replay_range = {};  ///< made by record()
   std::uint64_t replays = 0;
   std::uint64_t fake_replays = 0;
   std::uint64_t padded_rows = 0;
   std::uint64_t fallbacks = 0;
+};
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 /// A variant, and what its runs counted.
@@ -60,6 +73,15 @@ struct GraphPool::Impl {
   // graph_pool_rebind.cpp
   RecordReport rebind(std::span<const Input> tensors);
 
+  // graph_pool_self_test.cpp
+  std::optional<SelfTestResult> self_test_next();
+
+  // graph_pool_sleep.cpp
+  void sleep();
+  void wake();
+
+  bool recorded() const noexcept { return recorded_; }
+  bool asleep() const noexcept { return asleep_; }
   bool fake() const noexcept { return options.record_mode == RecordMode::fake; }
   /// Smallest bucket of the variant that holds `rows`, null above the ladder.
   Bucket* find(int rows, Variant variant) noexcept;
@@ -91,13 +113,17 @@ struct GraphPool::Impl {
   void record_all(std::span<Bucket* const> order, StateSaver& states, RecordReport& report);
   void record_buckets(std::span<Bucket* const> order, StateSaver& states, RecordReport& report);
   void record_bucket(Bucket& bucket, StateSaver& states, RecordReport& report);
-  void test(Bucket& bucket, StateSaver& states);
   void finish(RecordReport& report) const;
   void drop_graphs();
   void disable(Bucket& bucket, const std::string& why);
+  std::size_t measure_executables(const std::function<void()>& work);
+  void progress(PoolPhase phase, const Bucket& bucket, std::size_t done, std::size_t of,
+                const Stopwatch& watch) const;
 
   // graph_pool_lazy.cpp
   void between_runs(const std::function<void(StateSaver&)>& work);
+  static void begin_again(Bucket& bucket);
+  static void give_up(Bucket& bucket) noexcept;
   void record_lazily(Bucket& bucket, RecordReport& report);
   void record_alone(Bucket& bucket, StateSaver& states, RecordReport& report);
 
@@ -106,7 +132,19 @@ struct GraphPool::Impl {
   void make_stale(Slot slot, const std::string& why);
   void note_moves(std::span<const Input> inputs);
 
+  // graph_pool_self_test.cpp
+  bool wants_tests() const noexcept {
+    return options.self_test && !harness.step().undeclared_state;
+  }
+  void test(Bucket& bucket, StateSaver& states);
+  void test_all(std::span<Bucket* const> order, StateSaver& states);
+  std::vector<Bucket*> untested();
+
+  // graph_pool_sleep.cpp
+  void require_awake(std::string_view call) const;
+
   // graph_pool_run.cpp
+  bool fit(Bucket& bucket, Stream& stream);
   void require_fresh(Variant variant) const;
   Choice choose(int rows, Variant variant, RunMode mode);
   void answer(Choice& choice, bool asked_for_eager) const;
@@ -120,6 +158,7 @@ struct GraphPool::Impl {
   void note(std::string_view line) const;
 
   bool recorded_ = false;
+  bool asleep_ = false;
   std::vector<std::string> moved_;  // by binding: where its tensor went; "" while it is in place
   std::exception_ptr first_error_;  // of the present record()
 };

@@ -24,20 +24,42 @@ void GraphPool::Impl::between_runs(const std::function<void(StateSaver&)>& work)
   harness.give_back_inputs(inputs, stream);
 }
 
+// Its executable stays, for the next recording to bring up to date.
+void GraphPool::Impl::begin_again(Bucket& bucket) {
+  bucket.state.set(RunState::cold);
+  bucket.reason.clear();
+  bucket.self_test = SelfTest::none;
+}
+
+void GraphPool::Impl::give_up(Bucket& bucket) noexcept {
+  begin_again(bucket);
+  bucket.recorded.reset();
+}
+
 // A failure of this graph is told by its state.
 void GraphPool::Impl::record_alone(Bucket& bucket, StateSaver& states, RecordReport& report) {
-  if (bucket.state.get() == RunState::disabled) bucket.state.set(RunState::cold);
-  bucket.reason.clear();
+  Stream& stream = harness.lane().stream();
+  begin_again(bucket);
   try {
+    const Stopwatch warming;
     warm_up(bucket.key, states);
+    states.restore(stream);
+    harness.reload(stream);
     bucket.state.set(RunState::warm);
-    states.restore(harness.lane().stream());
-    harness.reload(harness.lane().stream());
-    record_bucket(bucket, states, report);
-    test(bucket, states);
+    report.warm_up_seconds += warming.seconds();
+    const Stopwatch recording;
+    report.executable_bytes += measure_executables([&] { record_bucket(bucket, states, report); });
+    report.record_seconds += recording.seconds();
+    const Stopwatch testing;
+    if (!options.postpone_self_test) test(bucket, states);
+    report.self_test_seconds += testing.seconds();
   } catch (const std::exception& error) {
-    if (harness.device().lost()) throw;
-    disable(bucket, error.what());
+    if (!harness.device().lost()) return disable(bucket, error.what());
+    give_up(bucket);
+    throw;
+  } catch (...) {  // nobody's error, but not a reason to leave it half recorded
+    give_up(bucket);
+    throw;
   }
 }
 
@@ -48,11 +70,13 @@ void GraphPool::Impl::record_lazily(Bucket& bucket, RecordReport& report) {
     between_runs([&](StateSaver& states) { record_alone(bucket, states, report); });
   } catch (const OutOfMemory& error) {
     if (harness.device().lost()) throw;
+    begin_again(bucket);
     disable(bucket, error.what());  // nothing is left of it: state had no place to be saved in
   }
 }
 
 RecordReport GraphPool::Impl::record_variant(int rows, Variant variant) {
+  require_awake("record_variant()");
   if (!recorded_) {
     throw UsageError(fmt::format("record_variant() of pool '{}' before record(); call that first",
                                  harness.step().name));

@@ -17,6 +17,7 @@ void GraphPool::Impl::make_stale(Slot slot, const std::string& why) {
     if (bucket.state.get() != RunState::recorded || !entry.seen_by(bucket.key.variant)) continue;
     bucket.state.set(RunState::stale);
     bucket.reason = why;
+    bucket.self_test = SelfTest::none;
   }
 }
 
@@ -33,6 +34,7 @@ void GraphPool::Impl::note_moves(std::span<const Input> inputs) {
 }
 
 RecordReport GraphPool::Impl::rebind(std::span<const Input> tensors) {
+  require_awake("rebind()");
   BindingTable& table = harness.table();
   for (const Input& tensor : tensors) table.check_bind(tensor.slot, tensor.value);
   harness.lane().order(harness.lane().stream());  // refuses what cannot be recorded now

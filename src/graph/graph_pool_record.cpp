@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <chrono>
 #include <exception>
 
 #include <fmt/format.h>
@@ -8,16 +7,9 @@
 #include "core/log.h"
 #include "graph/graph_pool_impl.h"
 #include "graph/ladder.h"
-#include "graph/self_test.h"
 
 namespace reprise {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 int most_rows(const GraphPoolOptions& options) {
   if (options.max_rows != 0) return options.max_rows;
@@ -44,7 +36,10 @@ GraphPool::Impl::Impl(std::shared_ptr<Device> device, Step step, GraphPoolOption
       sizes(options.sizes.empty() ? default_ladder(options.max_rows)
                                   : checked_ladder(options.sizes, options.max_rows)),
       max_rows(most_rows(options)),
-      harness(std::move(device), std::move(step), max_rows, options.memory, names(options)) {
+      harness(std::move(device), std::move(step), max_rows, options.memory, names(options),
+              {.share = options.share_executables,
+               .most = options.max_executables,
+               .note = [this](std::string_view line) { note(line); }}) {
   if (options.warm_ups < 1) throw UsageError("a pool needs at least 1 warm-up run per size");
   if (!options.on_note) options.on_note = stderr_sink();
   if (options.variants.empty()) options.variants.emplace_back();
@@ -73,6 +68,7 @@ void GraphPool::Impl::disable(Bucket& bucket, const std::string& why) {
   bucket.recorded.reset();
   bucket.state.set(RunState::disabled);
   bucket.reason = why;
+  if (bucket.self_test != SelfTest::failed) bucket.self_test = SelfTest::none;
   const std::string& variant = books(bucket.key).options.name;
   note(fmt::format("size {} of '{}'{} is disabled and will run eagerly: {}", bucket.key.rows,
                    harness.step().name,
@@ -113,7 +109,9 @@ void GraphPool::Impl::warm_up_all(std::span<Bucket* const> order, StateSaver& st
       warm_up({max_rows, static_cast<int>(variant)}, states);
     }
   }
+  std::size_t done = 0;
   for (Bucket* bucket : order) {
+    const Stopwatch watch;
     try {
       warm_up(bucket->key, states);
       bucket->state.set(RunState::warm);
@@ -124,6 +122,7 @@ void GraphPool::Impl::warm_up_all(std::span<Bucket* const> order, StateSaver& st
       if (!first_error_) first_error_ = std::current_exception();
       disable(*bucket, error.what());
     }
+    progress(PoolPhase::warm_up, *bucket, ++done, order.size(), watch);
   }
   states.restore(stream);
   harness.reload(stream);
@@ -132,16 +131,18 @@ void GraphPool::Impl::warm_up_all(std::span<Bucket* const> order, StateSaver& st
 }
 
 void GraphPool::Impl::record_bucket(Bucket& bucket, StateSaver& states, RecordReport& report) {
-  const RangeScope range(harness.range_name("record", bucket.key));
   bucket.state.set(RunState::recording);
+  const RangeScope range(harness.range_name("record", bucket.key));
   bucket.replay_range = harness.range_name(fake() ? "fake replay" : "replay", bucket.key);
   try {
-    bucket.recorded.emplace(
-        harness.record(bucket.key, options.record_mode, [&](std::string_view line) {
-          ++report.retried;
-          note(line);
-        }));
+    auto former = take_executable(bucket.recorded);
+    bucket.recorded.emplace(harness.record(bucket.key, options.record_mode, std::move(former),
+                                           [&](std::string_view line) {
+                                             ++report.retried;
+                                             note(line);
+                                           }));
     bucket.state.set(RunState::recorded);
+    bucket.self_test = wants_tests() ? SelfTest::pending : SelfTest::none;
     report.recorded.push_back(bucket.key.rows);
   } catch (const std::exception& error) {
     if (harness.device().lost()) throw;
@@ -158,37 +159,50 @@ void GraphPool::Impl::record_buckets(std::span<Bucket* const> order, StateSaver&
                                      RecordReport& report) {
   std::size_t done = 0;
   for (Bucket* bucket : order) {
-    const auto start = Clock::now();
+    const Stopwatch watch;
     if (bucket->state.get() == RunState::warm) record_bucket(*bucket, states, report);
-    report.record_seconds += seconds_since(start);
-    if (options.on_progress) options.on_progress(++done, order.size());
+    report.record_seconds += watch.seconds();
+    progress(PoolPhase::record, *bucket, ++done, order.size(), watch);
   }
   if (report.recorded.empty() && first_error_) std::rethrow_exception(first_error_);
 }
 
-void GraphPool::Impl::test(Bucket& bucket, StateSaver& states) {
-  if (!options.self_test || harness.step().undeclared_state || !bucket.recorded) return;
-  if (const auto difference = self_test(harness, *bucket.recorded, states)) {
-    disable(bucket, *difference);
-  }
+// The device hands out memory in steps of megabytes, so one executable shows as nothing or as far
+// too much: a ladder is measured, and its parts told by their nodes (DESIGN §6).
+std::size_t GraphPool::Impl::measure_executables(const std::function<void()>& work) {
+  const std::size_t free_before = harness.device().memory_info().free;
+  work();
+  const std::size_t free_after = harness.device().memory_info().free;
+  const std::size_t bytes = free_before > free_after && !fake() ? free_before - free_after : 0;
+  harness.executables().measured(bytes);
+  return bytes;
+}
+
+void GraphPool::Impl::progress(PoolPhase phase, const Bucket& bucket, std::size_t done,
+                               std::size_t of, const Stopwatch& watch) const {
+  if (!options.on_progress) return;
+  options.on_progress({.phase = phase,
+                       .rows = bucket.key.rows,
+                       .variant = books(bucket.key).options.name,
+                       .done = done,
+                       .of = of,
+                       .seconds = watch.seconds()});
 }
 
 void GraphPool::Impl::record_all(std::span<Bucket* const> order, StateSaver& states,
                                  RecordReport& report) {
   first_error_ = nullptr;
-  auto start = Clock::now();
+  const Stopwatch warming;
   warm_up_all(order, states);
-  report.warm_up_seconds = seconds_since(start);
+  report.warm_up_seconds = warming.seconds();
 
-  const std::size_t free_before = harness.device().memory_info().free;
-  record_buckets(order, states, report);
-  const std::size_t free_after = harness.device().memory_info().free;
-  report.executable_bytes = free_before > free_after && !fake() ? free_before - free_after : 0;
+  harness.executables().forget_measure();
+  report.executable_bytes = measure_executables([&] { record_buckets(order, states, report); });
 
-  start = Clock::now();
-  for (Bucket* bucket : order) test(*bucket, states);
+  const Stopwatch testing;
+  if (!options.postpone_self_test) test_all(order, states);
   harness.lane().stream().synchronize();
-  report.self_test_seconds = seconds_since(start);
+  report.self_test_seconds = testing.seconds();
 }
 
 void GraphPool::Impl::finish(RecordReport& report) const {
@@ -200,6 +214,7 @@ void GraphPool::Impl::finish(RecordReport& report) const {
 }
 
 RecordReport GraphPool::Impl::record() {
+  require_awake("record()");
   if (recorded_) {
     throw UsageError(fmt::format(
         "pool '{}' is recorded already; call reset() before recording again", harness.step().name));
@@ -226,16 +241,13 @@ RecordReport GraphPool::Impl::record() {
 }
 
 void GraphPool::Impl::drop_graphs() {
-  for (Bucket& bucket : buckets) {
-    bucket.recorded.reset();
-    bucket.state.set(RunState::cold);
-    bucket.reason.clear();
-  }
+  for (Bucket& bucket : buckets) give_up(bucket);
   harness.forget_runs();
   recorded_ = false;
 }
 
 void GraphPool::Impl::reset() {
+  require_awake("reset()");
   drop_graphs();
   harness.table().unbind_all();
   std::fill(moved_.begin(), moved_.end(), std::string());

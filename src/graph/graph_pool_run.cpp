@@ -85,8 +85,24 @@ void GraphPool::Impl::prepare(Bucket& bucket, std::span<const Input> inputs, int
   record_lazily(bucket, report);
 }
 
+// False where the executable that its graph needs could not be made: the size is disabled then.
+bool GraphPool::Impl::fit(Bucket& bucket, Stream& stream) {
+  if (bucket.recorded->fake()) return true;
+  Executables& executables = harness.executables();
+  if (executables.use(*bucket.recorded->graph)) return true;
+  try {
+    executables.make_ready(*bucket.recorded->graph, stream);
+    return true;
+  } catch (const std::exception& error) {
+    if (harness.device().lost()) throw;
+    disable(bucket, error.what());
+    return false;
+  }
+}
+
 RunResult GraphPool::Impl::run(Stream& stream, int rows, std::span<const Input> inputs,
                                Variant variant, RunMode mode) {
+  require_awake("run()");
   check(variant);
   require_fresh(variant);
   Choice choice = choose(rows, variant, mode);
@@ -98,6 +114,7 @@ RunResult GraphPool::Impl::run(Stream& stream, int rows, std::span<const Input> 
       choice = choose(rows, variant, mode);
       harness.lane().order(stream);
     }
+    if (choice.replay && !fit(*choice.bucket, stream)) choice = choose(rows, variant, mode);
     harness.load(inputs, rows, choice.key, stream);
   } catch (const BoundBufferMoved&) {
     note_moves(inputs);

@@ -103,10 +103,12 @@ void GraphRunner::Impl::record(StateSaver& states) {
   const bool fake = options.record_mode == RecordMode::fake;
   replay_range = harness.range_name(fake ? "fake replay" : "replay", key);
   state.set(RunState::recording);
-  recorded.emplace(harness.record(key, options.record_mode, [this](std::string_view line) {
-    ++retried;
-    options.on_note(line);
-  }));
+  auto former = take_executable(recorded);
+  recorded.emplace(
+      harness.record(key, options.record_mode, std::move(former), [this](std::string_view line) {
+        ++retried;
+        options.on_note(line);
+      }));
   if (!fake) return;
   states.restore(harness.lane().stream());  // it ran
   harness.reload(harness.lane().stream());
@@ -161,7 +163,7 @@ void GraphRunner::Impl::rebind(std::span<const Input> tensors) {
   Stream& stream = harness.lane().stream();
   harness.lane().order(stream);
   const KeptInputs inputs = harness.keep_inputs(stream);
-  state.set(RunState::stale);
+  state.set(RunState::cold);
   for (const Input& tensor : tensors) harness.table().bind(tensor.slot, tensor.value);
   reason.clear();
   try {
@@ -263,7 +265,7 @@ const Graph& GraphRunner::graph() const {
                     "no graph; record it with RecordMode::graphs",
                     impl_->name()));
   }
-  return *impl_->recorded->graph;
+  return impl_->recorded->graph->graph;
 }
 
 Stream& GraphRunner::stream() noexcept { return impl_->harness.lane().stream(); }

@@ -19,6 +19,32 @@ std::string_view to_string(FallbackReason reason) noexcept {
   return "?";
 }
 
+std::string_view to_string(SelfTest test) noexcept {
+  switch (test) {
+    case SelfTest::none:
+      return "none";
+    case SelfTest::pending:
+      return "pending";
+    case SelfTest::passed:
+      return "passed";
+    case SelfTest::failed:
+      return "failed";
+  }
+  return "?";
+}
+
+std::string_view to_string(PoolPhase phase) noexcept {
+  switch (phase) {
+    case PoolPhase::warm_up:
+      return "warm-up";
+    case PoolPhase::record:
+      return "record";
+    case PoolPhase::self_test:
+      return "self-test";
+  }
+  return "?";
+}
+
 std::uint64_t PoolCounters::all_fallbacks() const noexcept {
   std::uint64_t sum = 0;
   for (std::uint64_t count : fallbacks) sum += count;
@@ -31,6 +57,8 @@ PoolCounters& PoolCounters::operator+=(const PoolCounters& other) noexcept {
   eager_steps += other.eager_steps;
   padded_rows += other.padded_rows;
   lazy_recordings += other.lazy_recordings;
+  self_tests += other.self_tests;
+  self_test_failures += other.self_test_failures;
   for (std::size_t i = 0; i < fallbacks.size(); ++i) fallbacks[i] += other.fallbacks[i];
   return *this;
 }

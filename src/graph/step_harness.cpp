@@ -76,7 +76,8 @@ class StepHarness::FakeContext final : public Context {
 };
 
 StepHarness::StepHarness(std::shared_ptr<Device> device, Step step, int max_rows,
-                         std::shared_ptr<MemoryPool> memory, std::vector<std::string> variants)
+                         std::shared_ptr<MemoryPool> memory, std::vector<std::string> variants,
+                         ExecutableOptions executables)
     : device_(std::move(device)),
       step_(std::move(step)),
       variants_(std::move(variants)),
@@ -85,6 +86,7 @@ StepHarness::StepHarness(std::shared_ptr<Device> device, Step step, int max_rows
       table_(*device_, step_, max_rows, variants_),
       slab_(*device_, table_.slab(), table_.device_owned(), table_.size()),
       lane_(*device_, step_.name),
+      executables_(std::move(executables)),
       given_rows_(table_.size(), 0),
       given_now_(table_.size(), 0) {
   device_inputs_.reserve(table_.size());
@@ -301,23 +303,30 @@ Graph StepHarness::capture_step(StepKey key, Stream& stream,
   return capture_once(key, stream);
 }
 
+std::shared_ptr<ExecutableSlot> take_executable(std::optional<RecordedStep>& recorded) {
+  if (!recorded || recorded->fake()) return nullptr;
+  auto slot = std::move(recorded->graph->slot);
+  recorded.reset();
+  return slot;
+}
+
 RecordedStep StepHarness::record(StepKey key, RecordMode mode,
+                                 std::shared_ptr<ExecutableSlot> former,
                                  const std::function<void(std::string_view)>& on_retry) {
   Stream& stream = lane_.stream();
   lane_.order(stream);
   if (mode == RecordMode::fake) {
     call(StepPhase::recording, key, stream);
-    return {.key = key, .graph = {}, .exec = {}, .scratch = latest_scratch_};
+    return {.key = key, .graph = {}, .scratch = latest_scratch_};
   }
   Graph graph = capture_step(key, stream, on_retry);
-  GraphExec exec = graph.instantiate();
-  exec.upload(stream);
-  return {
-      .key = key, .graph = std::move(graph), .exec = std::move(exec), .scratch = latest_scratch_};
+  return {.key = key,
+          .graph = executables_.adopt(std::move(graph), std::move(former), stream),
+          .scratch = latest_scratch_};
 }
 
 void StepHarness::replay(RecordedStep& recorded, Stream& stream) {
-  if (!recorded.fake()) return recorded.exec->launch(stream);
+  if (!recorded.fake()) return recorded.graph->slot->exec->launch(stream);
   FakeContext context(*this, recorded, stream);
   step_.run(context);
 }

@@ -21,6 +21,7 @@
 
 #include "device/profiler_range.h"
 #include "graph/binding_table.h"
+#include "graph/executables.h"
 #include "graph/input_slab.h"
 #include "graph/lane.h"
 
@@ -41,11 +42,13 @@ struct StepKey {
 /// What a recording of one key left.
 struct RecordedStep {
   StepKey key;
-  std::optional<Graph> graph;         ///< none where the recording was fake
-  std::optional<GraphExec> exec;      ///< as `graph`
+  std::optional<Launchable> graph;    ///< none where the recording was fake
   std::vector<ScratchRange> scratch;  ///< what its replays use
-  bool fake() const noexcept { return !exec.has_value(); }
+  bool fake() const noexcept { return !graph.has_value(); }
 };
+
+/// The executable of a recording that another one is to replace; null where there is none.
+std::shared_ptr<ExecutableSlot> take_executable(std::optional<RecordedStep>& recorded);
 
 /// What lay in the step's inputs, kept while something else uses them.
 struct KeptInputs {
@@ -57,7 +60,8 @@ class StepHarness {
  public:
   /// `variants`: the names of the step's variants; at least one, "" for a step without.
   StepHarness(std::shared_ptr<Device> device, Step step, int max_rows,
-              std::shared_ptr<MemoryPool> memory, std::vector<std::string> variants);
+              std::shared_ptr<MemoryPool> memory, std::vector<std::string> variants,
+              ExecutableOptions executables = {});
 
   Device& device() noexcept { return *device_; }
   const Step& step() const noexcept { return step_; }
@@ -65,6 +69,8 @@ class StepHarness {
   const BindingTable& table() const noexcept { return table_; }
   Lane& lane() noexcept { return lane_; }
   const std::shared_ptr<MemoryPool>& memory() const noexcept { return memory_; }
+  Executables& executables() noexcept { return executables_; }
+  const Executables& executables() const noexcept { return executables_; }
 
   const std::vector<std::string>& variants() const noexcept { return variants_; }
   /// Throws UsageError unless every bound and state binding that the variant sees has its tensor.
@@ -95,13 +101,15 @@ class StepHarness {
 
   /// Calls the step function.
   void call(StepPhase phase, StepKey key, Stream& stream);
-  /// Records, instantiates and uploads on the lane's stream. A recording that something outside the
-  /// library ended is made once more: the step function is then called again, after `on_retry` has
-  /// been told in one line. What the second attempt throws goes on. A fake recording runs the step
-  /// instead, to learn its scratch memory: the caller restores state and inputs.
-  RecordedStep record(StepKey key, RecordMode mode,
+  /// Records on the lane's stream and finds an executable (Executables::adopt). A recording that
+  /// something outside the library ended is made once more: the step function is then called again,
+  /// after `on_retry` has been told in one line. What the second attempt throws goes on. A fake
+  /// recording runs the step instead, to learn its scratch memory: the caller restores state and
+  /// inputs.
+  RecordedStep record(StepKey key, RecordMode mode, std::shared_ptr<ExecutableSlot> former,
                       const std::function<void(std::string_view)>& on_retry);
-  /// Launches it, or calls the step with the scratch memory of the recording.
+  /// Launches what its executable holds: make sure that it is this recording's. A fake one calls
+  /// the step with the scratch memory of the recording.
   void replay(RecordedStep& recorded, Stream& stream);
 
   /// The run that load() began is enqueued: its outputs may be read from now on.
@@ -132,6 +140,7 @@ class StepHarness {
   BindingTable table_;
   InputSlab slab_;
   Lane lane_;
+  Executables executables_;
   std::vector<int> given_rows_;          // per binding: of the run that gave its value; 0: none has
   std::vector<std::uint8_t> given_now_;  // per binding: it is among this call's inputs
   std::vector<Input> device_inputs_;     // of this call: copied device to device after the slab
