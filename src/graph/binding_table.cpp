@@ -194,11 +194,21 @@ void BindingTable::check_bind(Slot slot, const TensorView& tensor) const {
 
 void BindingTable::bind(Slot slot, const TensorView& tensor) {
   check_bind(slot, tensor);
-  entries_[static_cast<std::size_t>(slot.index)].bound = tensor;
+  Entry& entry = entries_[static_cast<std::size_t>(slot.index)];
+  entry.bound = tensor;
+  entry.moved = false;
 }
 
 void BindingTable::unbind_all() noexcept {
-  for (Entry& entry : entries_) entry.bound = TensorView{};
+  for (Entry& entry : entries_) {
+    entry.bound = TensorView{};
+    entry.moved = false;
+  }
+}
+
+void BindingTable::note_moved(Slot slot) {
+  (void)entry(slot);  // throws where there is none
+  entries_[static_cast<std::size_t>(slot.index)].moved = true;
 }
 
 TensorView BindingTable::tensor(std::size_t index, int rows) const {

@@ -22,6 +22,7 @@ class BindingTable {
     std::size_t offset = 0;     ///< in the slab (copied) or the outputs' buffer (output)
     std::size_t row_bytes = 0;  ///< of one row; of the whole where it is not per row
     TensorView bound;           ///< bound and state: the caller's tensor; data null until given
+    bool moved = false;         ///< it is said to lie elsewhere: nothing may touch `bound` any more
     std::vector<std::byte> pad_row;  ///< one padding row's bytes
     std::vector<std::uint8_t> seen;  ///< by variant: whether it sees this binding
 
@@ -56,6 +57,8 @@ class BindingTable {
   /// The same, and remembers it.
   void bind(Slot slot, const TensorView& tensor);
   void unbind_all() noexcept;
+  /// Until the next bind().
+  void note_moved(Slot slot);
 
   /// The device tensor that the step sees.
   TensorView tensor(std::size_t index, int rows) const;

@@ -128,28 +128,27 @@ Executables::Cause Executables::provide(Launchable& graph, Stream& stream) {
   return Cause::dropped;
 }
 
-void Executables::make_ready(Launchable& graph, Stream& stream) {
-  notice_thrashing(provide(graph, stream));
+std::string Executables::make_ready(Launchable& graph, Stream& stream) {
+  return notice_thrashing(provide(graph, stream));
 }
 
-void Executables::notice_thrashing(Cause cause) {
-  if (replays_ < kHistory || std::popcount(history_) * 2 <= kHistory) return;
+std::string Executables::notice_thrashing(Cause cause) {
+  const int waited = std::popcount(history_);
+  if (replays_ < kHistory || waited * 2 <= kHistory) return "";
   ++counters_.thrashed;
   bool& noted = cause == Cause::switched ? noted_switching_ : noted_dropping_;
-  if (noted || !options_.note) return;
+  if (noted) return "";
   noted = true;
-  constexpr std::string_view kEnd = "(counted from now on, not reported again)";
   if (cause == Cause::switched) {
-    options_.note(
-        fmt::format("sharing executables thrashes: {} of the latest {} replays had to re-point one "
-                    "first; turn share_executables off {}",
-                    std::popcount(history_), kHistory, kEnd));
-  } else {
-    options_.note(
-        fmt::format("the bound of {} executables thrashes: {} of the latest {} replays had to make "
-                    "one again first; raise max_executables {}",
-                    options_.most, std::popcount(history_), kHistory, kEnd));
+    return fmt::format(
+        "{} of the latest {} replays had to re-point a shared executable first; turn "
+        "share_executables off (counted from now on, not reported again)",
+        waited, kHistory);
   }
+  return fmt::format(
+      "{} of the latest {} replays had to make an executable again first, because of the bound of "
+      "{}; raise max_executables (counted from now on, not reported again)",
+      waited, kHistory, options_.most);
 }
 
 ExecutableCounters Executables::counters() const {
@@ -159,6 +158,7 @@ ExecutableCounters Executables::counters() const {
 }
 
 void Executables::measured(std::size_t bytes) noexcept {
+  if (nodes_made_ == 0) return;  // it was somebody else's
   measured_bytes_ += bytes;
   measured_nodes_ += nodes_made_;
   nodes_made_ = 0;

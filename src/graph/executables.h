@@ -5,10 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include <reprise/graph.h>
@@ -34,12 +33,11 @@ struct Launchable {
 struct ExecutableOptions {
   bool share = false;    ///< one executable for all graphs of one signature
   std::size_t most = 0;  ///< alive at a time; 0: no bound
-  std::function<void(std::string_view)> note = nullptr;  ///< takes a line; null: nobody is told
 };
 
 class Executables {
  public:
-  explicit Executables(ExecutableOptions options) : options_(std::move(options)) {}
+  explicit Executables(ExecutableOptions options) : options_(options) {}
 
   /// Finds an executable for a graph that was just recorded: brings `former`, that of the recording
   /// it replaces (null: there is none), up to date where nobody else has it and the structures are
@@ -61,7 +59,8 @@ class Executables {
   /// the executable, or makes it again, dropping the one that was not used for longest. Notices
   /// when more than half of the latest kHistory replays had to. Throws what instantiation throws;
   /// the slot then holds nothing.
-  void make_ready(Launchable& graph, Stream& stream);
+  /// Returns a line that says so the first time, for the user; else "".
+  std::string make_ready(Launchable& graph, Stream& stream);
   /// The same for what is no replay, such as a self-test.
   void make_ready_quietly(Launchable& graph, Stream& stream) {
     if (graph.slot->holds != graph.number) provide(graph, stream);
@@ -79,7 +78,7 @@ class Executables {
   static constexpr int kHistory = 64;
 
  private:
-  enum class Cause : std::uint8_t { none, switched, dropped };
+  enum class Cause : std::uint8_t { switched, dropped };
 
   std::size_t live() const noexcept;
   bool full() const noexcept { return options_.most != 0 && live() >= options_.most; }
@@ -88,7 +87,7 @@ class Executables {
   bool drop_one(const ExecutableSlot& keep);
   void instantiate(Launchable& graph, Stream& stream);
   Cause provide(Launchable& graph, Stream& stream);
-  void notice_thrashing(Cause cause);
+  std::string notice_thrashing(Cause cause);
 
   ExecutableOptions options_;
   std::vector<std::weak_ptr<ExecutableSlot>> slots_;

@@ -30,6 +30,7 @@ void GraphPool::Impl::note_moves(std::span<const Input> inputs) {
     std::string& moved = moved_[static_cast<std::size_t>(input.slot.index)];
     moved = describe_move(entry, input.value);
     make_stale(input.slot, moved);
+    harness.table().note_moved(input.slot);
   }
 }
 

@@ -37,9 +37,7 @@ GraphPool::Impl::Impl(std::shared_ptr<Device> device, Step step, GraphPoolOption
                                   : checked_ladder(options.sizes, options.max_rows)),
       max_rows(most_rows(options)),
       harness(std::move(device), std::move(step), max_rows, options.memory, names(options),
-              {.share = options.share_executables,
-               .most = options.max_executables,
-               .note = [this](std::string_view line) { note(line); }}) {
+              {.share = options.share_executables, .most = options.max_executables}) {
   if (options.warm_ups < 1) throw UsageError("a pool needs at least 1 warm-up run per size");
   if (!options.on_note) options.on_note = stderr_sink();
   if (options.variants.empty()) options.variants.emplace_back();

@@ -90,14 +90,16 @@ bool GraphPool::Impl::fit(Bucket& bucket, Stream& stream) {
   if (bucket.recorded->fake()) return true;
   Executables& executables = harness.executables();
   if (executables.use(*bucket.recorded->graph)) return true;
+  std::string line;
   try {
-    executables.make_ready(*bucket.recorded->graph, stream);
-    return true;
+    line = executables.make_ready(*bucket.recorded->graph, stream);
   } catch (const std::exception& error) {
     if (harness.device().lost()) throw;
     disable(bucket, error.what());
     return false;
   }
+  if (!line.empty()) note(fmt::format("pool '{}': {}", harness.step().name, line));
+  return true;
 }
 
 RunResult GraphPool::Impl::run(Stream& stream, int rows, std::span<const Input> inputs,

@@ -86,7 +86,7 @@ StepHarness::StepHarness(std::shared_ptr<Device> device, Step step, int max_rows
       table_(*device_, step_, max_rows, variants_),
       slab_(*device_, table_.slab(), table_.device_owned(), table_.size()),
       lane_(*device_, step_.name),
-      executables_(std::move(executables)),
+      executables_(executables),
       given_rows_(table_.size(), 0),
       given_now_(table_.size(), 0) {
   device_inputs_.reserve(table_.size());

@@ -162,6 +162,44 @@ TEST_F(PoolRebind, AFailedWarmUpOfOneSizeLeavesTheOthers) {
   EXPECT_EQ(pool.run(2, {{"x", rows_of(batch(2, 1))}}).reason, FallbackReason::bucket_disabled);
 }
 
+// Its old place may be somebody else's by now: here the step of another variant writes there.
+TEST_F(PoolRebind, AMovedStateIsNotTouchedWhenOtherVariantsAreRecorded) {
+  Buffer old = device_floats(batch(kRows, 100), "old place");
+  Step s = step();
+  s.bindings.push_back(
+      {.name = "total", .kind = BindingKind::state, .row = Shape{kWidth}, .variants = {"counted"}});
+  s.run = [&](StepContext& context) {
+    run_step(context, false);
+    if (context.variant() == "counted") {
+      kit_->add(context.stream(), context.tensor("total").as<float>(), kRows * kWidth, 1);
+    } else if (context.variant() == "later" && context.phase() == StepPhase::warm_up) {
+      kit_->add(context.stream(), static_cast<float*>(old.data()), kRows * kWidth, 1);
+    }
+  };
+  GraphPoolOptions varied = options({kRows}, kRows);
+  varied.variants = {
+      {.name = "plain"}, {.name = "counted"}, {.name = "later", .when = RecordWhen::on_request}};
+  GraphPool pool(device_, s, varied);
+  pool.bind("weights", weight_rows(kRows));
+  pool.bind("total", rows_of(old, kRows));
+  pool.record();
+  expect_parts(usage_error_of([&] {
+                 pool.run(3, {{"x", rows_of(x_)}, {"total", rows_of(moved_, kRows)}}, "counted");
+               }),
+               {"'total'", "moved"});
+  EXPECT_EQ(pool.record_variant(3, "later").recorded, (std::vector<int>{kRows}));
+  const auto values_of = [&](const Buffer& buffer) {
+    std::vector<float> values(kRows * kWidth);
+    buffer.to_host(pool.stream(), std::as_writable_bytes(std::span(values)));
+    return values;
+  };
+  EXPECT_EQ(values_of(old), batch(kRows, 101));
+  EXPECT_EQ(pool.rebind("total", rows_of(moved_, kRows)).recorded, (std::vector<int>{kRows}));
+  EXPECT_EQ(values_of(moved_), batch(kRows, 200));
+  EXPECT_EQ(pool.run(3, {{"x", rows_of(x_)}}, "counted").path, RunPath::replay);
+  EXPECT_EQ(values_of(moved_), batch(kRows, 201));
+}
+
 TEST_F(PoolRebind, BatchesAreCountedByRows) {
   GraphPool pool = recorded_pool();
   for (const int rows : {1, 3, 3, 3}) pool.run(rows, {{"x", rows_of(batch(rows, 1))}});

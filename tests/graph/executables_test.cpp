@@ -61,14 +61,14 @@ class ExecutablesTest : public ::testing::Test {
   Graph graph(std::string function, std::size_t nodes = 1, NodeKind kind = NodeKind::kernel) {
     return Graph(device_, std::make_shared<FakeGraph>(counts_, std::move(function), nodes, kind));
   }
-  Executables executables(ExecutableOptions options) {
-    options.note = [this](std::string_view note) { notes_.emplace_back(note); };
-    return Executables(options);
+  static Executables executables(ExecutableOptions options) { return Executables(options); }
+  void note(std::string line) {
+    if (!line.empty()) notes_.push_back(std::move(line));
   }
   /// A replay; whether it had to wait.
   bool waits(Executables& executables, Launchable& launchable) {
     const bool ready = executables.use(launchable);
-    if (!ready) executables.make_ready(launchable, stream_);
+    if (!ready) note(executables.make_ready(launchable, stream_));
     EXPECT_TRUE(launchable.slot->exec.has_value());
     EXPECT_EQ(launchable.slot->holds, launchable.number);
     return !ready;
