@@ -3,7 +3,10 @@
 // nothing (DESIGN §5).
 #include <stdexcept>
 
+#include <reprise/memory_adaptors.h>
+
 #include "contracts/pool_fixture.h"
+#include "memory/device_resource.h"
 
 namespace reprise::contract {
 namespace {
@@ -22,6 +25,9 @@ class PoolVariants : public PoolTest {
                           .row = Shape{kWidth},
                           .variants = {"adapted"}});
     s.run = [this, with_state](StepContext& context) {
+      if (context.variant() == "masked" && scratch_of_masked_ > 0) {
+        context.scratch(scratch_of_masked_, "more");
+      }
       run_step(context, with_state);
       const auto n = static_cast<std::size_t>(context.rows() * kWidth);
       const std::string_view extra = context.variant() == "masked"    ? "mask"
@@ -80,6 +86,7 @@ class PoolVariants : public PoolTest {
   std::vector<std::string> calls_;
   std::string failing_ = "none";
   int failing_rows_ = 4;
+  std::size_t scratch_of_masked_ = 0;
   StepPhase failing_phase_ = StepPhase::recording;
 };
 
@@ -228,6 +235,40 @@ TEST_F(PoolVariants, ALazyRecordingThatFailsDisablesItsOwnGraphOnly) {
     EXPECT_EQ(pool.record_variant(4, "masked").recorded, (std::vector<int>{4}));
     EXPECT_EQ(pool.run(4, {{"mask", rows_of(mask)}}, "masked").path, RunPath::replay);
   }
+}
+
+// The memory pool cannot grow for it, at each of its requests in turn.
+TEST_F(PoolVariants, ALazyRecordingWithoutMemoryDisablesItsOwnGraphOnly) {
+  std::uint64_t failed = 0;
+  for (std::uint64_t nth = 1;; ++nth) {
+    const auto upstream = std::make_shared<FailingResource>(
+        std::make_shared<DeviceResource>(device_, "upstream"), FailingResource::Plan::nth, nth);
+    total_ = device_floats(batch(kRows, 50), "total");
+    GraphPoolOptions starved = with(RecordWhen::first_use, RecordWhen::on_request);
+    starved.memory = MemoryPool::create(device_, {.name = "starved"}, upstream);
+    scratch_of_masked_ = std::size_t{3} << 20;
+    GraphPool pool = pool_of(starved, true);
+    try {
+      pool.record();
+    } catch (const OutOfMemory&) {
+      continue;
+    }
+    const std::vector<float> x = batch(4, 1);
+    const std::vector<float> mask = batch(4, 2);
+    const RunResult result = pool.run(4, {{"x", rows_of(x)}, {"mask", rows_of(mask)}}, "masked");
+    EXPECT_EQ(total(pool.stream())[0], 51);
+    EXPECT_EQ(pool.run(4, {}).path, RunPath::replay);
+    if (upstream->failures() == 0) {
+      EXPECT_EQ(result.path, RunPath::replay);
+      break;
+    }
+    ++failed;
+    EXPECT_EQ(result.reason, FallbackReason::bucket_disabled);
+    EXPECT_EQ(pool.record_variant(4, "masked").recorded, (std::vector<int>{4}));
+    EXPECT_EQ(pool.run(4, {}, "masked").path, RunPath::replay);
+    EXPECT_EQ(total(pool.stream())[0], 53);
+  }
+  EXPECT_GT(failed, 0u);
 }
 
 TEST_F(PoolVariants, LazyRecordingsReuseTheMemoryOfTheOthers) {
