@@ -111,12 +111,15 @@ TEST_F(PoolSelfTest, ASizeThatDiffersIsServedUntilItsTest) {
 
 TEST_F(PoolSelfTest, ATestThatThrowsDisablesItsSizeOnly) {
   bool fails = true;
+  int failing_rows = 0;
   on_step_ = [&](StepContext& context) {
-    if (fails && context.rows() == 8 && context.phase() == StepPhase::eager) {
+    if (fails && context.rows() == failing_rows && context.phase() == StepPhase::eager) {
       throw OutOfMemory("planned");
     }
   };
-  for (const bool later : {false, true}) {
+  for (const auto& [later, rows] :
+       std::vector<std::pair<bool, int>>{{false, 8}, {false, 2}, {true, 8}}) {
+    failing_rows = rows;
     total_ = device_floats(batch(kRows, 50), "total");
     GraphPoolOptions with = postponed();
     with.postpone_self_test = later;
@@ -131,7 +134,8 @@ TEST_F(PoolSelfTest, ATestThatThrowsDisablesItsSizeOnly) {
     fails = false;
     EXPECT_EQ(total(pool.stream()), batch(kRows, 50));
     EXPECT_EQ(pool.readiness().disabled.size(), 1u);
-    EXPECT_EQ(pool.run(8, {{"x", rows_of(batch(8, 1))}}).reason, FallbackReason::bucket_disabled);
+    EXPECT_EQ(pool.run(rows, {{"x", rows_of(batch(rows, 1))}}).reason,
+              FallbackReason::bucket_disabled);
     EXPECT_EQ(pool.run(4, {{"x", rows_of(batch(4, 1))}}).path, RunPath::replay);
   }
 }

@@ -278,7 +278,9 @@ TEST_F(PoolStates, AsleepRefusesWhatWouldTouchMemory) {
   GraphPool& pool = world.pool();
   expect_parts(usage_error_of([&] { pool.wake(); }), {"not asleep"});
   world.record();
+  for (int i = 0; i < 200; ++i) world.run();
   pool.sleep();
+  EXPECT_TRUE(pool.stream().query());  // nothing works on what goes away now
   EXPECT_TRUE(pool.readiness().asleep);
   EXPECT_EQ(pool.readiness().graphs, 2u);
   EXPECT_FALSE(pool.readiness().complete());

@@ -107,6 +107,11 @@ TEST_F(ExecutablesTest, OneThatOthersShareIsNotUpdatedForARepeatedRecording) {
   EXPECT_EQ(all.counters().live, 2u);
   EXPECT_TRUE(waits(all, a));  // b was the last in it
   EXPECT_FALSE(waits(all, c));
+  Launchable d = all.adopt(graph("f"), nullptr, stream_);
+  Launchable e = all.adopt(graph("f"), std::move(d.slot), stream_);
+  EXPECT_EQ(e.slot, a.slot);
+  EXPECT_EQ(all.counters().updated, 0u);
+  EXPECT_EQ(all.counters().shared, 3u);
 }
 
 TEST_F(ExecutablesTest, SharingRePointsAndNoticesThrashingOnce) {
