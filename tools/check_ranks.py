@@ -22,7 +22,7 @@ PUBLIC = {
     "device": ("address_range", "cuda", "cuda_launch", "device", "host", "launch_declaration", "launch_geometry",
                "memory", "recording_watch"),
     "memory": ("memory_pool",),
-    "graph": ("graph", "graph_pool", "graph_runner", "run_state", "step"),
+    "graph": ("graph", "graph_pool", "graph_runner", "pool_report", "run_state", "step"),
 }
 CUDA_PUBLIC = ("include/reprise/cuda.h", "include/reprise/cuda_launch.h")
 PUBLIC_FOLDER = {f"reprise/{name}.h": folder for folder, names in PUBLIC.items() for name in names}

@@ -59,7 +59,7 @@ bool guide::bindings() {
   reprise::Buffer moved = device->allocate(sizeof w, "weights, elsewhere");
   try {
     runner.replay({{"weights", moved.tensor(reprise::DType::f32, {2})}});
-  } catch (const reprise::UsageError&) {  // names both; the runner is stale until reset()
+  } catch (const reprise::UsageError&) {  // names both; stale until rebind() or reset()
     refused = runner.state() == reprise::RunState::stale;
   }
   // [/moved]

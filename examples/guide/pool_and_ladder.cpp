@@ -41,11 +41,19 @@ bool guide::pool_and_ladder() {
   const reprise::RunResult eager = pool.run(6, {{"x", rows(6)}});   // fallback: counted, noted
   const reprise::PoolCounters counters = pool.counters();
   // [/run]
+  // [serving]
+  options.postpone_self_test = true;
+  reprise::GraphPool server(device, step, options);
+  server.record();
+  while (server.self_test_next()) {  // tests one size, the largest first; runs go in between
+  }
+  const bool proven = server.readiness().complete();
+  // [/serving]
   // [proposal]
   const std::array<std::uint64_t, 6> seen = {90, 5, 1, 40, 0, 2};  // 90 batches of 1 row, …
   const reprise::LadderProposal ladder = reprise::propose_ladder(seen, 3);
   // [/proposal]
   return report.recorded == std::vector<int>{4, 2, 1} && padded.bucket == 4 &&
          eager.reason == reprise::FallbackReason::above_ladder && !notes.empty() &&
-         counters.padded_rows == 1 && ladder.sizes == std::vector<int>{1, 4, 6};
+         counters.padded_rows == 1 && proven && ladder.sizes == std::vector<int>{1, 4, 6};
 }

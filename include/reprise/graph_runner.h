@@ -19,7 +19,9 @@
 namespace reprise {
 
 struct RunnerOptions {
-  int rows = 1;      ///< of every per-row binding
+  int rows = 1;  ///< of every per-row binding
+  /// What StepContext::variant() says; bindings that only other variants see do not exist.
+  std::string variant = {};
   int warm_ups = 1;  ///< eager runs before recording; at least 1
   RecordMode record_mode = RecordMode::graphs;
   /// Compare eager and replay bitwise after recording; a difference is an Error and disables. As
@@ -52,6 +54,12 @@ class GraphRunner {
   /// error it is cold again and its streams are usable.
   void capture(std::initializer_list<NamedInput> inputs);
   void capture(std::span<const Input> inputs);
+
+  /// After a bound or state buffer moved, or before it does: binds the tensors given (all that have
+  /// moved, in one call) and records again with them; inputs keep their values, outputs of earlier
+  /// replays count as overwritten. UsageError where the runner is neither recorded nor stale; after
+  /// an error of the recording it is cold, as after capture().
+  void rebind(std::initializer_list<NamedInput> tensors);
 
   /// Copies what changed and enqueues one replay on the runner's stream. Inputs not given keep
   /// their values. A changed shape, dtype or stride is a UsageError that changes nothing; a moved

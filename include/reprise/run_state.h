@@ -28,7 +28,7 @@ enum class RunState : std::uint8_t {
   recording,  ///< being recorded; entry is refused
   recorded,   ///< ready: replay replays
   asleep,     ///< physical memory given back; replay is refused until awake
-  stale,      ///< a bound buffer moved; replay is refused until reset and recorded again
+  stale,      ///< a bound buffer moved; replay is refused until rebind() or reset
   disabled,   ///< recording or self-test failed; error (runner) or runs eagerly (pool)
   lost,       ///< the device is lost; everything is refused
 };

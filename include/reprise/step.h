@@ -37,11 +37,20 @@ struct Binding {
   /// always copied, one not given stays as the device left it, whatever else is copied. `copied`
   /// only.
   bool written_by_step = false;
+  /// Names of the variants that see this binding; empty: all. To the others it does not exist: they
+  /// need no value for it, and giving one is a UsageError.
+  std::vector<std::string> variants = {};
 };
 
 /// Index of a binding; names are resolved once, outside the hot path.
 struct Slot {
   int index = -1;
+};
+
+/// Index of a variant of a pool's step, in the order of GraphPoolOptions::variants; the first one
+/// is what runs where none is named.
+struct Variant {
+  int index = 0;
 };
 
 /// A value for a binding in one call.
@@ -70,8 +79,12 @@ class StepContext {
   virtual StepPhase phase() const noexcept = 0;
   /// Rows this call computes: the bucket. The true number lies on the device, see Step::row_count.
   virtual int rows() const noexcept = 0;
+  /// Which variant of the step this call is (GraphPoolOptions::variants, RunnerOptions::variant);
+  /// "" where there are none.
+  virtual std::string_view variant() const noexcept = 0;
   /// The device tensor of a binding, [rows()] + row (of a bound one the first rows). Its address is
-  /// the same in every call with the same number of rows. Throws UsageError for an unknown name.
+  /// the same in every call with the same number of rows. Throws UsageError for a name that is
+  /// unknown or that this variant does not see.
   virtual TensorView tensor(std::string_view name) const = 0;
   /// Scratch memory from the private pool, aligned to 256 bytes, contents undefined. It is free
   /// again when the step function returns, so other sizes reuse it; the same requests yield the

@@ -105,16 +105,26 @@ std::string graph_text(const Graph& graph) {
 }
 
 std::string bucket_text(const GraphPool& pool) {
-  std::string text = fmt::format("{:>5}  {:<9} {:>6} {:>9} {:>11} {:>9}\n", "rows", "state",
-                                 "nodes", "replays", "padded rows", "fallbacks");
+  std::string text =
+      fmt::format("{:>5}  {:<9} {:<9} {:>6} {:>10} {:>9} {:>11} {:>9}\n", "rows", "state",
+                  "self-test", "nodes", "exec bytes", "replays", "padded rows", "fallbacks");
   for (const BucketReport& bucket : pool.buckets()) {
-    fmt::format_to(std::back_inserter(text), "{:>5}  {:<9} {:>6} {:>9} {:>11} {:>9}", bucket.rows,
-                   to_string(bucket.state), bucket.nodes, bucket.replays, bucket.padded_rows,
+    fmt::format_to(std::back_inserter(text), "{:>5}  {:<9} {:<9} {:>6} {:>10} {:>9} {:>11} {:>9}",
+                   bucket.rows, to_string(bucket.state), to_string(bucket.self_test), bucket.nodes,
+                   bytes_of(bucket.executable_bytes), bucket.replays, bucket.padded_rows,
                    bucket.fallbacks);
+    if (!bucket.variant.empty()) text += "  variant " + printable(bucket.variant);
     if (bucket.fake_replays > 0) text += fmt::format("  {} fake replays", bucket.fake_replays);
     if (!bucket.reason.empty()) text += "  " + printable(bucket.reason);
     text += '\n';
   }
+  const ExecutableCounters executables = pool.executables();
+  fmt::format_to(std::back_inserter(text),
+                 "executables: {} live, {} instantiated, {} updated, {} shared, {} switched, {} "
+                 "dropped, {} thrashed\n",
+                 executables.live, executables.instantiated, executables.updated,
+                 executables.shared, executables.switched, executables.dropped,
+                 executables.thrashed);
   return text;
 }
 

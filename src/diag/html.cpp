@@ -101,16 +101,18 @@ std::string bucket_section(const std::vector<BucketReport>& buckets) {
   std::string rows;
   for (const BucketReport& bucket : buckets) {
     fmt::format_to(std::back_inserter(rows),
-                   "<tr><td class=\"number\">{}</td><td>{}</td><td class=\"number\">{}</td><td "
+                   "<tr><td class=\"number\">{}</td><td>{}</td><td>{}</td><td "
+                   "class=\"number\">{}</td><td class=\"number\">{}</td><td "
                    "class=\"number\">{}</td><td class=\"number\">{}</td><td "
                    "class=\"number\">{}</td><td class=\"wide\">{}</td></tr>\n",
-                   bucket.rows, to_string(bucket.state), bucket.nodes, replays_of(bucket),
-                   bucket.padded_rows, bucket.fallbacks, markup_escaped(bucket.reason));
+                   bucket.rows, to_string(bucket.state), to_string(bucket.self_test), bucket.nodes,
+                   bucket.executable_bytes, replays_of(bucket), bucket.padded_rows,
+                   bucket.fallbacks, markup_escaped(bucket.reason));
   }
   return fmt::format(
       R"(<section aria-labelledby="sizes-title">
 <h2 id="sizes-title">Recorded sizes</h2>
-<div class="card"><table><thead><tr><th class="number">rows</th><th>state</th><th class="number">nodes</th><th class="number">replays</th><th class="number">padded rows</th><th class="number">fallbacks</th><th>reason</th></tr></thead>
+<div class="card"><table><thead><tr><th class="number">rows</th><th>state</th><th>self-test</th><th class="number">nodes</th><th class="number">executable bytes</th><th class="number">replays</th><th class="number">padded rows</th><th class="number">fallbacks</th><th>reason</th></tr></thead>
 <tbody>
 {}</tbody></table></div>
 </section>

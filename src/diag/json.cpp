@@ -173,9 +173,12 @@ Json buckets_json(const std::vector<BucketReport>& buckets) {
   Json list = Json::array();
   for (const BucketReport& bucket : buckets) {
     list.push_back({{"rows", bucket.rows},
+                    {"variant", bucket.variant},
                     {"state", to_string(bucket.state)},
                     {"reason", bucket.reason},
+                    {"self_test", to_string(bucket.self_test)},
                     {"nodes", bucket.nodes},
+                    {"executable_bytes", bucket.executable_bytes},
                     {"replays", bucket.replays},
                     {"fake_replays", bucket.fake_replays},
                     {"padded_rows", bucket.padded_rows},
@@ -297,6 +300,13 @@ Json trace_tree(const std::vector<GraphNode>& nodes, const Timeline& timeline,
   return {{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
 }
 
+Json executables_json(const ExecutableCounters& executables) {
+  return {{"live", executables.live},         {"instantiated", executables.instantiated},
+          {"updated", executables.updated},   {"shared", executables.shared},
+          {"switched", executables.switched}, {"dropped", executables.dropped},
+          {"thrashed", executables.thrashed}};
+}
+
 }  // namespace
 
 std::string memory_json(const MemoryPool& pool) { return to_text(memory_tree(pool)); }
@@ -326,6 +336,7 @@ std::string graph_json(const GraphPool& pool, int rows,
   tree["memory"] = memory_tree(*pool.memory());
   tree["buckets"] = buckets_json(pool.buckets());
   if (timeline != nullptr) tree["timeline"] = timeline_tree(nodes, *timeline);
+  tree["executables"] = executables_json(pool.executables());
   return to_text(tree);
 }
 

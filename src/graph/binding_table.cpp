@@ -85,17 +85,18 @@ std::string describe(const TensorView& tensor) {
   return fmt::format("{} {}", to_string(tensor.dtype), to_string(tensor.shape));
 }
 
-BindingTable::BindingTable(Device& device, const Step& step, int max_rows)
+BindingTable::BindingTable(Device& device, const Step& step, int max_rows,
+                           std::span<const std::string> variants)
     : max_rows_(max_rows), row_count_(step.row_count) {
   if (!step.run) throw UsageError(fmt::format("step '{}' has no function to run", step.name));
   if (max_rows < 1) {
     throw UsageError(fmt::format("step '{}' needs at least 1 row, got {}", step.name, max_rows));
   }
-  for (const Binding& binding : step.bindings) add(binding);
+  for (const Binding& binding : step.bindings) add(binding, variants);
   lay_out(device, step.name);
 }
 
-void BindingTable::add(const Binding& binding) {
+void BindingTable::add(const Binding& binding, std::span<const std::string> variants) {
   check(binding);
   const auto same = [&](const Entry& entry) { return entry.binding.name == binding.name; };
   if (binding.name == row_count_ || std::any_of(entries_.begin(), entries_.end(), same)) {
@@ -108,6 +109,12 @@ void BindingTable::add(const Binding& binding) {
   (void)entry.shape(
       max_rows_);  // throws now, not on the hot path, if the rank has no room for rows
   if (binding.kind == BindingKind::copied) entry.pad_row = pad_row(binding);
+  for (const std::string& variant : variants) {
+    const auto& names = binding.variants;
+    const bool sees =
+        names.empty() || std::find(names.begin(), names.end(), variant) != names.end();
+    entry.seen.push_back(sees ? 1 : 0);
+  }
   entries_.push_back(std::move(entry));
 }
 
@@ -164,7 +171,7 @@ const BindingTable::Entry& BindingTable::entry(Slot slot) const {
   return entries_[static_cast<std::size_t>(slot.index)];
 }
 
-void BindingTable::bind(Slot slot, const TensorView& tensor) {
+void BindingTable::check_bind(Slot slot, const TensorView& tensor) const {
   const Binding& binding = entry(slot).binding;
   if (binding.kind != BindingKind::bound && binding.kind != BindingKind::state) {
     throw UsageError(fmt::format("'{}' is not a bound or state binding", binding.name));
@@ -183,17 +190,31 @@ void BindingTable::bind(Slot slot, const TensorView& tensor) {
     throw UsageError(
         fmt::format("'{}' must be contiguous to be bound; copy it first", binding.name));
   }
-  entries_[static_cast<std::size_t>(slot.index)].bound = tensor;
+}
+
+void BindingTable::bind(Slot slot, const TensorView& tensor) {
+  check_bind(slot, tensor);
+  Entry& entry = entries_[static_cast<std::size_t>(slot.index)];
+  entry.bound = tensor;
+  entry.moved = false;
 }
 
 void BindingTable::unbind_all() noexcept {
-  for (Entry& entry : entries_) entry.bound = TensorView{};
+  for (Entry& entry : entries_) {
+    entry.bound = TensorView{};
+    entry.moved = false;
+  }
+}
+
+void BindingTable::note_moved(Slot slot) {
+  (void)entry(slot);  // throws where there is none
+  entries_[static_cast<std::size_t>(slot.index)].moved = true;
 }
 
 TensorView BindingTable::tensor(std::size_t index, int rows) const {
   const Entry& entry = entries_[index];
   const BindingKind kind = entry.binding.kind;
-  if (kind == BindingKind::bound || kind == BindingKind::state) {
+  if (entry.is_bound_kind()) {
     if (entry.bound.data == nullptr) {
       throw UsageError(
           fmt::format("'{}' was not bound; bind it before recording", entry.binding.name));

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,18 +22,28 @@ class BindingTable {
     std::size_t offset = 0;     ///< in the slab (copied) or the outputs' buffer (output)
     std::size_t row_bytes = 0;  ///< of one row; of the whole where it is not per row
     TensorView bound;           ///< bound and state: the caller's tensor; data null until given
+    bool moved = false;         ///< it is said to lie elsewhere: nothing may touch `bound` any more
     std::vector<std::byte> pad_row;  ///< one padding row's bytes
+    std::vector<std::uint8_t> seen;  ///< by variant: whether it sees this binding
 
     std::size_t bytes(int rows) const noexcept {
       return binding.per_row ? row_bytes * static_cast<std::size_t>(rows) : row_bytes;
+    }
+    bool seen_by(int variant) const noexcept {
+      return seen[static_cast<std::size_t>(variant)] != 0;
+    }
+    bool is_bound_kind() const noexcept {
+      return binding.kind == BindingKind::bound || binding.kind == BindingKind::state;
     }
     Shape shape(int rows) const {
       return binding.per_row ? binding.row.with_rows(rows) : binding.row;
     }
   };
 
-  /// Throws UsageError for an empty or doubled name, or a pad or flag that does not fit the kind.
-  BindingTable(Device& device, const Step& step, int max_rows);
+  /// `variants`: the names of the step's variants, at least one ("" for a step without). Throws
+  /// UsageError for an empty or doubled name, or a pad or flag that does not fit the kind.
+  BindingTable(Device& device, const Step& step, int max_rows,
+               std::span<const std::string> variants);
 
   std::size_t size() const noexcept { return entries_.size(); }
   const Entry& operator[](std::size_t index) const noexcept { return entries_[index]; }
@@ -41,9 +52,13 @@ class BindingTable {
   /// Throws UsageError for a slot of another table.
   const Entry& entry(Slot slot) const;
 
-  /// Checks dtype, shape and stride of a bound or state tensor and remembers it.
+  /// Checks dtype, shape and stride of a tensor for a bound or state binding.
+  void check_bind(Slot slot, const TensorView& tensor) const;
+  /// The same, and remembers it.
   void bind(Slot slot, const TensorView& tensor);
   void unbind_all() noexcept;
+  /// Until the next bind().
+  void note_moved(Slot slot);
 
   /// The device tensor that the step sees.
   TensorView tensor(std::size_t index, int rows) const;
@@ -58,7 +73,7 @@ class BindingTable {
   int max_rows() const noexcept { return max_rows_; }
 
  private:
-  void add(const Binding& binding);
+  void add(const Binding& binding, std::span<const std::string> variants);
   void lay_out(Device& device, const std::string& step_name);
 
   int max_rows_;

@@ -19,7 +19,9 @@ namespace reprise {
 struct GraphRunner::Impl {
   Impl(std::shared_ptr<Device> device, Step step, RunnerOptions runner_options)
       : options(std::move(runner_options)),
-        harness(std::move(device), std::move(step), options.rows, options.memory) {
+        key{options.rows, 0},
+        harness(std::move(device), std::move(step), options.rows, options.memory,
+                {options.variant}) {
     if (options.warm_ups < 1) throw UsageError("a runner needs at least 1 warm-up run");
     if (!options.on_note) options.on_note = stderr_sink();
     harness.lane().rest_with(harness.memory(), options.sleeps_with);
@@ -34,9 +36,11 @@ struct GraphRunner::Impl {
   void require_recorded(std::string_view call);
   void load(std::span<const Input> inputs, Stream& stream);
   void replay(Stream& stream, std::span<const Input> inputs);
+  void rebind(std::span<const Input> tensors);
   void reset();
 
   RunnerOptions options;
+  StepKey key;
   StepHarness harness;
   TrackedState state;
   std::string reason;
@@ -52,7 +56,7 @@ void GraphRunner::Impl::bind_all(std::span<const Input> inputs) {
       harness.table().bind(input.slot, input.value);
     }
   }
-  harness.require_bound();
+  harness.require_bound(key.variant);
 }
 
 void GraphRunner::Impl::capture(std::span<const Input> inputs) {
@@ -65,7 +69,7 @@ void GraphRunner::Impl::capture(std::span<const Input> inputs) {
   try {
     bind_all(inputs);
     harness.forget_runs();
-    harness.load(inputs, options.rows, options.rows, stream);
+    harness.load(inputs, options.rows, key, stream);
     StateSaver states(harness, stream);
     try {
       warm_up(states);
@@ -82,12 +86,12 @@ void GraphRunner::Impl::capture(std::span<const Input> inputs) {
 }
 
 void GraphRunner::Impl::warm_up(StateSaver& states) {
-  const RangeScope range(harness.range_name("warm up", options.rows));
+  const RangeScope range(harness.range_name("warm up", key));
   Stream& stream = harness.lane().stream();
   for (int i = 0; i < options.warm_ups; ++i) {
     harness.reload(stream);
     states.restore(stream);
-    harness.call(StepPhase::warm_up, options.rows, stream);
+    harness.call(StepPhase::warm_up, key, stream);
   }
   stream.synchronize();
   states.restore(stream);
@@ -96,14 +100,16 @@ void GraphRunner::Impl::warm_up(StateSaver& states) {
 }
 
 void GraphRunner::Impl::record(StateSaver& states) {
-  const RangeScope range(harness.range_name("record", options.rows));
+  const RangeScope range(harness.range_name("record", key));
   const bool fake = options.record_mode == RecordMode::fake;
-  replay_range = harness.range_name(fake ? "fake replay" : "replay", options.rows);
+  replay_range = harness.range_name(fake ? "fake replay" : "replay", key);
   state.set(RunState::recording);
-  recorded.emplace(harness.record(options.rows, options.record_mode, [this](std::string_view line) {
-    ++retried;
-    options.on_note(line);
-  }));
+  auto former = take_executable(recorded);
+  recorded.emplace(
+      harness.record(key, options.record_mode, std::move(former), [this](std::string_view line) {
+        ++retried;
+        options.on_note(line);
+      }));
   if (!fake) return;
   states.restore(harness.lane().stream());  // it ran
   harness.reload(harness.lane().stream());
@@ -112,7 +118,7 @@ void GraphRunner::Impl::record(StateSaver& states) {
 void GraphRunner::Impl::record_and_test(StateSaver& states) {
   record(states);
   if (options.self_test && !harness.step().undeclared_state) {
-    if (const auto difference = self_test(harness, *recorded, options.rows, states)) {
+    if (const auto difference = self_test(harness, *recorded, states)) {
       state.set(RunState::disabled);
       reason = *difference;
       throw Error(
@@ -136,7 +142,7 @@ void GraphRunner::Impl::require_recorded(std::string_view call) {
 void GraphRunner::Impl::load(std::span<const Input> inputs, Stream& stream) {
   try {
     harness.lane().order(stream);
-    harness.load(inputs, options.rows, options.rows, stream);
+    harness.load(inputs, options.rows, key, stream);
   } catch (const BoundBufferMoved& moved) {
     state.set(RunState::stale);
     reason = moved.what();
@@ -150,6 +156,33 @@ void GraphRunner::Impl::replay(Stream& stream, std::span<const Input> inputs) {
   load(inputs, stream);
   harness.replay(*recorded, stream);
   harness.finish_run(options.rows);
+}
+
+void GraphRunner::Impl::rebind(std::span<const Input> tensors) {
+  if (state.get() != RunState::stale) require_recorded("rebind()");
+  for (const Input& tensor : tensors) harness.table().check_bind(tensor.slot, tensor.value);
+  Stream& stream = harness.lane().stream();
+  harness.lane().order(stream);
+  const KeptInputs inputs = harness.keep_inputs(stream);
+  state.set(RunState::cold);
+  for (const Input& tensor : tensors) harness.table().bind(tensor.slot, tensor.value);
+  reason.clear();
+  try {
+    harness.forget_runs();
+    harness.give_back_inputs(inputs, stream);  // what the device holds is what reload() sends now
+    StateSaver states(harness, stream);
+    try {
+      warm_up(states);
+      record_and_test(states);
+      stream.synchronize();
+    } catch (...) {
+      states.restore_quietly(stream);
+      throw;
+    }
+  } catch (...) {
+    if (state.get() != RunState::disabled) reset();
+    throw;
+  }
 }
 
 void GraphRunner::Impl::reset() {
@@ -175,6 +208,11 @@ void GraphRunner::capture(std::span<const Input> inputs) {
   impl_->capture(inputs);
 }
 
+void GraphRunner::rebind(std::initializer_list<NamedInput> tensors) {
+  const Lane::Entry entry(impl_->harness.lane(), "GraphRunner::rebind");
+  impl_->rebind(ResolvedInputs(impl_->harness.table(), tensors).span());
+}
+
 void GraphRunner::replay(std::initializer_list<NamedInput> inputs) {
   replay(ResolvedInputs(impl_->harness.table(), inputs).span());
 }
@@ -193,7 +231,7 @@ void GraphRunner::run_eager(std::initializer_list<NamedInput> inputs) {
   impl_->require_recorded("run_eager()");
   Stream& stream = impl_->harness.lane().stream();
   impl_->load(ResolvedInputs(impl_->harness.table(), inputs).span(), stream);
-  impl_->harness.call(StepPhase::eager, impl_->options.rows, stream);
+  impl_->harness.call(StepPhase::eager, impl_->key, stream);
   impl_->harness.finish_run(impl_->options.rows);
 }
 
@@ -230,7 +268,7 @@ const Graph& GraphRunner::graph() const {
                     "no graph; record it with RecordMode::graphs",
                     impl_->name()));
   }
-  return *impl_->recorded->graph;
+  return impl_->recorded->graph->graph;
 }
 
 Stream& GraphRunner::stream() noexcept { return impl_->harness.lane().stream(); }

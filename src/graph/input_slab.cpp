@@ -141,4 +141,15 @@ void InputSlab::upload_all(Stream& stream) {
   flush(stream);
 }
 
+std::vector<std::byte> InputSlab::download(Stream& stream) const {
+  std::vector<std::byte> contents(shadow_.size());
+  if (!contents.empty()) stream.copy(pageable(std::span(contents)), slab_.view());
+  return contents;
+}
+
+void InputSlab::put_back(const std::vector<std::byte>& contents, Stream& stream) {
+  shadow_ = contents;
+  upload_all(stream);
+}
+
 }  // namespace reprise

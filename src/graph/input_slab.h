@@ -32,6 +32,10 @@ class InputSlab {
   void flush(Stream& stream);
   /// Enqueues a copy of everything, to undo what a step wrote into its own inputs.
   void upload_all(Stream& stream);
+  /// Waits for the stream's work and returns what the device holds, whoever wrote it.
+  std::vector<std::byte> download(Stream& stream) const;
+  /// Takes over such contents and enqueues their way back.
+  void put_back(const std::vector<std::byte>& contents, Stream& stream);
 
  private:
   struct Range {

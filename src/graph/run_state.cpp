@@ -27,13 +27,13 @@ constexpr bool o = false;
 constexpr bool x = true;
 constexpr std::array<Row, kStates> kTable{{
     //                                            cold warm rec. red  asl. stale dis. lost
-    {"cold", ReplayAnswer::runs_eagerly, {o, x, o, o, o, o, x, x}},
-    {"warm", ReplayAnswer::runs_eagerly, {x, o, x, o, o, o, x, x}},
+    {"cold", ReplayAnswer::runs_eagerly, {o, x, o, o, x, o, x, x}},
+    {"warm", ReplayAnswer::runs_eagerly, {x, o, x, o, o, o, o, x}},
     {"recording", ReplayAnswer::refuses, {x, o, o, x, o, o, x, x}},
     {"recorded", ReplayAnswer::replays, {x, o, o, o, x, x, x, x}},
-    {"asleep", ReplayAnswer::refuses, {x, o, o, x, o, x, o, x}},
-    {"stale", ReplayAnswer::refuses, {x, o, o, o, o, o, o, x}},
-    {"disabled", ReplayAnswer::runs_eagerly, {x, o, o, o, o, o, o, x}},
+    {"asleep", ReplayAnswer::refuses, {x, o, o, x, o, x, x, x}},
+    {"stale", ReplayAnswer::refuses, {x, o, o, o, x, o, o, x}},
+    {"disabled", ReplayAnswer::runs_eagerly, {x, o, o, o, x, o, o, x}},
     {"lost", ReplayAnswer::refuses, {o, o, o, o, o, o, o, o}},
 }};
 

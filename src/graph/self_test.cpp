@@ -15,7 +15,9 @@ struct Snapshot {
   std::vector<std::byte> bytes;
 };
 
-bool is_result(const Binding& binding) {
+bool is_result(const BindingTable::Entry& entry, int variant) {
+  const Binding& binding = entry.binding;
+  if (!entry.seen_by(variant)) return false;
   return binding.kind == BindingKind::output || binding.kind == BindingKind::state ||
          binding.written_by_step;
 }
@@ -39,12 +41,12 @@ void poison(StepHarness& harness, int rows, std::span<const ScratchRange> scratc
   }
 }
 
-std::vector<Snapshot> results(StepHarness& harness, int rows, Stream& stream) {
+std::vector<Snapshot> results(StepHarness& harness, StepKey key, Stream& stream) {
   const BindingTable& table = harness.table();
   std::vector<Snapshot> snapshots;
   for (std::size_t index = 0; index < table.size(); ++index) {
-    if (!is_result(table[index].binding)) continue;
-    const TensorView tensor = table.tensor(index, rows);
+    if (!is_result(table[index], key.variant)) continue;
+    const TensorView tensor = table.tensor(index, key.rows);
     Snapshot snapshot{table[index].binding.name, std::vector<std::byte>(tensor.bytes())};
     stream.copy(pageable(std::span(snapshot.bytes)), view_of(tensor));
     snapshots.push_back(std::move(snapshot));
@@ -67,23 +69,25 @@ std::optional<std::string> difference(const std::vector<Snapshot>& eager,
 
 }  // namespace
 
-std::optional<std::string> self_test(StepHarness& harness, RecordedStep& recorded, int rows,
+std::optional<std::string> self_test(StepHarness& harness, RecordedStep& recorded,
                                      StateSaver& states) {
-  const RangeScope range(harness.range_name("self-test", rows));
+  const StepKey key = recorded.key;
+  const RangeScope range(harness.range_name("self-test", key));
   Stream& stream = harness.lane().stream();
-  harness.set_row_count(rows);
+  harness.set_row_count(key.rows);
   // The eager twin's scratch is the recording's: equal requests from an equal state of the pool
   // yield equal addresses.
   const auto run = [&](std::uint8_t pattern, const std::function<void()>& launch) {
     states.restore(stream);
     harness.reload(stream);
-    poison(harness, rows, recorded.scratch, pattern, stream);
+    poison(harness, key.rows, recorded.scratch, pattern, stream);
     launch();
-    return results(harness, rows, stream);
+    return results(harness, key, stream);
   };
   // Outputs get one pattern, so that bytes a step rightly leaves alone agree; scratch gets two, so
   // that a result which depends on scratch nobody wrote does not.
-  const auto eager = run(0x5A, [&] { harness.call(StepPhase::eager, rows, stream); });
+  const auto eager = run(0x5A, [&] { harness.call(StepPhase::eager, key, stream); });
+  if (!recorded.fake()) harness.executables().make_ready_quietly(*recorded.graph, stream);
   const auto replay = run(0xA5, [&] { harness.replay(recorded, stream); });
   states.restore(stream);
   harness.reload(stream);

@@ -9,6 +9,8 @@ StateSaver::StateSaver(StepHarness& harness, Stream& stream) {
   const BindingTable& table = harness.table();
   for (std::size_t index = 0; index < table.size(); ++index) {
     if (table[index].binding.kind != BindingKind::state) continue;
+    if (table[index].bound.data == nullptr) continue;  // of a variant that nobody has used so far
+    if (table[index].moved) continue;                  // of variants that do not run until rebind()
     const TensorView tensor = table.tensor(index, table.max_rows());
     const MemoryView original{tensor.data, tensor.bytes(), MemorySpace::device};
     Buffer copy = harness.device().allocate(original.bytes, "saved " + table[index].binding.name);

@@ -12,8 +12,8 @@ namespace reprise {
 
 class StateSaver {
  public:
-  /// Enqueues a copy of every state tensor into memory of its own. The destructor does not restore:
-  /// restoring can fail, so it is a call.
+  /// Enqueues a copy of every state tensor that is bound into memory of its own. The destructor
+  /// does not restore: restoring can fail, so it is a call.
   StateSaver(StepHarness& harness, Stream& stream);
   /// Enqueues the way back.
   void restore(Stream& stream);

@@ -12,19 +12,27 @@ namespace reprise {
 
 class StepHarness::Context : public StepContext {
  public:
-  Context(StepHarness& harness, StepPhase phase, int rows, Stream& stream)
-      : harness_(harness), phase_(phase), rows_(rows), stream_(stream) {}
+  Context(StepHarness& harness, StepPhase phase, StepKey key, Stream& stream)
+      : harness_(harness), phase_(phase), key_(key), stream_(stream) {}
 
   Stream& stream() noexcept override { return stream_; }
   StepPhase phase() const noexcept override { return phase_; }
-  int rows() const noexcept override { return rows_; }
+  int rows() const noexcept override { return key_.rows; }
+  std::string_view variant() const noexcept override {
+    return harness_.variants_[static_cast<std::size_t>(key_.variant)];
+  }
 
   TensorView tensor(std::string_view name) const override {
     const BindingTable& table = harness_.table_;
     if (!table.row_count_name().empty() && name == table.row_count_name()) return table.row_count();
     const Slot slot = table.slot(name);
-    TensorView tensor = table.tensor(static_cast<std::size_t>(slot.index), rows_);
-    tensor.shape = table.entry(slot).shape(rows_);  // bound ones are as large as the most rows
+    const BindingTable::Entry& entry = table.entry(slot);
+    if (!entry.seen_by(key_.variant)) {
+      throw UsageError(fmt::format("binding '{}' is not one of variant '{}' of step '{}'", name,
+                                   variant(), harness_.step_.name));
+    }
+    TensorView tensor = table.tensor(static_cast<std::size_t>(slot.index), key_.rows);
+    tensor.shape = entry.shape(key_.rows);  // bound ones are as large as the most rows
     return tensor;
   }
 
@@ -41,7 +49,7 @@ class StepHarness::Context : public StepContext {
 
  private:
   StepPhase phase_;
-  int rows_;
+  StepKey key_;
   Stream& stream_;
   std::vector<PoolBlock> blocks_;  // given back when the step function has returned
 };
@@ -50,16 +58,16 @@ class StepHarness::Context : public StepContext {
 class StepHarness::FakeContext final : public Context {
  public:
   FakeContext(StepHarness& harness, const RecordedStep& recorded, Stream& stream)
-      : Context(harness, StepPhase::recording, recorded.rows, stream), recorded_(recorded) {}
+      : Context(harness, StepPhase::recording, recorded.key, stream), recorded_(recorded) {}
 
   void* scratch(std::size_t bytes, std::string_view label) override {
     const std::size_t index = next_++;
     const auto& known = recorded_.scratch;
     if (index < known.size() && bytes <= known[index].bytes) return known[index].data;
     throw Error(fmt::format(
-        "step '{}' of {} rows asks for other scratch memory than when it was recorded: request {} "
+        "step '{}' of {} asks for other scratch memory than when it was recorded: request {} "
         "is {} bytes for '{}', the recording had {}; the same call must always ask for the same",
-        harness_.step_.name, recorded_.rows, index + 1, bytes, label,
+        harness_.step_.name, describe(recorded_.key, harness_), index + 1, bytes, label,
         index < known.size() ? fmt::format("{} bytes", known[index].bytes) : "no such request"));
   }
 
@@ -69,24 +77,27 @@ class StepHarness::FakeContext final : public Context {
 };
 
 StepHarness::StepHarness(std::shared_ptr<Device> device, Step step, int max_rows,
-                         std::shared_ptr<MemoryPool> memory)
+                         std::shared_ptr<MemoryPool> memory, std::vector<std::string> variants,
+                         ExecutableOptions executables)
     : device_(std::move(device)),
       step_(std::move(step)),
+      variants_(std::move(variants)),
       memory_(memory ? std::move(memory)
                      : MemoryPool::create(device_, MemoryPoolOptions{.name = step_.name})),
-      table_(*device_, step_, max_rows),
+      table_(*device_, step_, max_rows, variants_),
       slab_(*device_, table_.slab(), table_.device_owned(), table_.size()),
       lane_(*device_, step_.name),
-      given_(table_.size(), 0),
+      executables_(executables),
+      given_rows_(table_.size(), 0),
       given_now_(table_.size(), 0),
       stamps_(step_) {
   device_inputs_.reserve(table_.size());
 }
 
-void StepHarness::require_bound() const {
+void StepHarness::require_bound(int variant) const {
   for (std::size_t index = 0; index < table_.size(); ++index) {
-    const BindingKind kind = table_[index].binding.kind;
-    if (kind == BindingKind::bound || kind == BindingKind::state) (void)table_.tensor(index, 1);
+    const BindingTable::Entry& entry = table_[index];
+    if (entry.is_bound_kind() && entry.seen_by(variant)) (void)table_.tensor(index, 1);
   }
 }
 
@@ -110,8 +121,7 @@ void StepHarness::load_padding(Stream& stream) {
 }
 
 void StepHarness::forget_runs() noexcept {
-  std::fill(given_.begin(), given_.end(), std::uint8_t{0});
-  input_rows_ = 0;
+  std::fill(given_rows_.begin(), given_rows_.end(), 0);
   begin_run();
 }
 
@@ -148,22 +158,21 @@ void StepHarness::check_bound(const BindingTable::Entry& entry, const TensorView
                                  describe(bound), describe(value),
                                  value.contiguous() ? "" : ", strided"));
   }
-  if (value.data != bound.data || value.generation != bound.generation) {
-    throw BoundBufferMoved(fmt::format(
-        "bound buffer '{}' moved: recorded at {} (generation {}), given at {} (generation {}); "
-        "keep it "
-        "in place, or reset() and record again",
-        entry.binding.name, bound.data, bound.generation, value.data, value.generation));
-  }
+  if (has_moved(entry, value)) throw BoundBufferMoved(describe_move(entry, value));
 }
 
-void StepHarness::check_inputs(std::span<const Input> inputs, int rows) {
+void StepHarness::check_inputs(std::span<const Input> inputs, int rows, int variant) {
   std::fill(given_now_.begin(), given_now_.end(), std::uint8_t{0});
   for (const Input& input : inputs) {
     const BindingTable::Entry& entry = table_.entry(input.slot);
     std::uint8_t& given = given_now_[static_cast<std::size_t>(input.slot.index)];
     if (given != 0) throw UsageError(fmt::format("input '{}' is given twice", entry.binding.name));
     given = 1;
+    if (!entry.seen_by(variant)) {
+      throw UsageError(fmt::format(
+          "input '{}' is not one of variant '{}' of step '{}'; leave it out", entry.binding.name,
+          variants_[static_cast<std::size_t>(variant)], step_.name));
+    }
     switch (entry.binding.kind) {
       case BindingKind::copied:
         check_copied(entry, input.value, rows);
@@ -176,16 +185,23 @@ void StepHarness::check_inputs(std::span<const Input> inputs, int rows) {
         throw UsageError(fmt::format("'{}' is an output; it takes no value", entry.binding.name));
     }
   }
+  check_kept(rows, variant);
+}
+
+// What is not given keeps its value: there must be one, for as many rows as now.
+void StepHarness::check_kept(int rows, int variant) const {
   for (std::size_t index = 0; index < table_.size(); ++index) {
-    const Binding& binding = table_[index].binding;
+    const BindingTable::Entry& entry = table_[index];
+    const Binding& binding = entry.binding;
     if (binding.kind != BindingKind::copied || given_now_[index] != 0) continue;
-    if (given_[index] == 0) {
+    if (!entry.seen_by(variant)) continue;
+    if (given_rows_[index] == 0) {
       throw UsageError(fmt::format("input '{}' was never given a value", binding.name));
     }
-    if (binding.per_row && rows != input_rows_) {
+    if (binding.per_row && rows != given_rows_[index]) {
       throw UsageError(
           fmt::format("input '{}' has values for {} rows, the run has {}; give it again",
-                      binding.name, input_rows_, rows));
+                      binding.name, given_rows_[index], rows));
     }
   }
 }
@@ -193,7 +209,7 @@ void StepHarness::check_inputs(std::span<const Input> inputs, int rows) {
 void StepHarness::take(const Input& input, int rows, int bucket) {
   const BindingTable::Entry& entry = table_.entry(input.slot);
   if (entry.binding.kind != BindingKind::copied) return;
-  given_[static_cast<std::size_t>(input.slot.index)] = 1;
+  given_rows_[static_cast<std::size_t>(input.slot.index)] = rows;
   const bool always = entry.binding.written_by_step;
   const std::size_t bytes = entry.bytes(rows);
   if (input.value.space == MemorySpace::device) {
@@ -207,21 +223,20 @@ void StepHarness::take(const Input& input, int rows, int bucket) {
   }
 }
 
-void StepHarness::load(std::span<const Input> inputs, int rows, int bucket, Stream& stream) {
-  check_inputs(inputs, rows);
+void StepHarness::load(std::span<const Input> inputs, int rows, StepKey key, Stream& stream) {
+  check_inputs(inputs, rows, key.variant);
   begin_run();
   device_inputs_.clear();
   try {
-    for (const Input& input : inputs) take(input, rows, bucket);
+    for (const Input& input : inputs) take(input, rows, key.rows);
     set_row_count(rows);
     slab_.flush(stream);
     copy_device_inputs(stream);
   } catch (...) {
     // What reached the device is not known; a later run must not build on it.
-    for (const Input& input : inputs) given_[static_cast<std::size_t>(input.slot.index)] = 0;
+    for (const Input& input : inputs) given_rows_[static_cast<std::size_t>(input.slot.index)] = 0;
     throw;
   }
-  input_rows_ = rows;
 }
 
 // After the slab's copies: those may span bytes that are given here.
@@ -235,64 +250,108 @@ void StepHarness::copy_device_inputs(Stream& stream) {
   }
 }
 
+KeptInputs StepHarness::keep_inputs(Stream& stream) const {
+  return {.slab = slab_.download(stream), .given_rows = given_rows_};
+}
+
+void StepHarness::give_back_inputs(const KeptInputs& kept, Stream& stream) {
+  device_inputs_.clear();
+  slab_.put_back(kept.slab, stream);
+  given_rows_ = kept.given_rows;
+}
+
+void StepHarness::give_back_inputs_quietly(const KeptInputs& kept, Stream& stream) noexcept {
+  try {
+    give_back_inputs(kept, stream);
+  } catch (const std::exception&) {
+    forget_runs();
+  }
+}
+
 void StepHarness::reload(Stream& stream) {
   slab_.upload_all(stream);
   copy_device_inputs(stream);
 }
 
-RangeName StepHarness::range_name(std::string_view what, int rows) const {
-  return {device_->state(), [&] { return fmt::format("{} {}[{}]", what, step_.name, rows); }};
+RangeName StepHarness::range_name(std::string_view what, StepKey key) const {
+  return {device_->state(), [&] {
+            const std::string& variant = variants_[static_cast<std::size_t>(key.variant)];
+            return fmt::format("{} {}[{}{}{}]", what, step_.name, key.rows,
+                               variant.empty() ? "" : " ", variant);
+          }};
 }
 
-void StepHarness::call(StepPhase phase, int rows, Stream& stream) {
+void StepHarness::call(StepPhase phase, StepKey key, Stream& stream) {
   latest_scratch_.clear();
-  stamps_.note_eager(rows);
-  Context context(*this, phase, rows, stream);
+  stamps_.note_eager(key.rows);
+  Context context(*this, phase, key, stream);
   step_.run(context);
 }
 
-Graph StepHarness::capture_once(int rows, Stream& stream) {
-  return capture(stream, [&] { call(StepPhase::recording, rows, stream); });
+Graph StepHarness::capture_once(StepKey key, Stream& stream) {
+  return capture(stream, [&] { call(StepPhase::recording, key, stream); });
 }
 
 // Once, and for this fault only: it is nobody's here, so that a second attempt may well succeed,
 // and a step function may be called any number of times (DESIGN §4.5).
-Graph StepHarness::capture_step(int rows, Stream& stream,
+Graph StepHarness::capture_step(StepKey key, Stream& stream,
                                 const std::function<void(std::string_view)>& on_retry) {
   try {
-    return capture_once(rows, stream);
+    return capture_once(key, stream);
   } catch (const CaptureError& lost) {
     if (lost.fault() != CaptureFault::invalidated) throw;
-    on_retry(fmt::format("the recording of {} row{} of '{}' was lost and is made once more: {}",
-                         rows, rows == 1 ? "" : "s", step_.name, lost.what()));
+    on_retry(fmt::format("the recording of {} of '{}' was lost and is made once more: {}",
+                         describe(key, *this), step_.name, lost.what()));
   }
-  return capture_once(rows, stream);
+  return capture_once(key, stream);
 }
 
-RecordedStep StepHarness::record(int rows, RecordMode mode,
+std::shared_ptr<ExecutableSlot> take_executable(std::optional<RecordedStep>& recorded) {
+  if (!recorded || recorded->fake()) return nullptr;
+  auto slot = std::move(recorded->graph->slot);
+  recorded.reset();
+  return slot;
+}
+
+RecordedStep StepHarness::record(StepKey key, RecordMode mode,
+                                 std::shared_ptr<ExecutableSlot> former,
                                  const std::function<void(std::string_view)>& on_retry) {
   Stream& stream = lane_.stream();
   lane_.order(stream);
   if (mode == RecordMode::fake) {
-    call(StepPhase::recording, rows, stream);
-    return {.rows = rows, .graph = {}, .exec = {}, .scratch = latest_scratch_};
+    call(StepPhase::recording, key, stream);
+    return {.key = key, .graph = {}, .scratch = latest_scratch_};
   }
-  Graph graph = capture_step(rows, stream, on_retry);
-  GraphExec exec = graph.instantiate();
-  exec.upload(stream);
-  return {.rows = rows,
-          .graph = std::move(graph),
-          .exec = std::move(exec),
+  Graph graph = capture_step(key, stream, on_retry);
+  return {.key = key,
+          .graph = executables_.adopt(std::move(graph), std::move(former), stream),
           .scratch = latest_scratch_,
           .debug = mode == RecordMode::debug};
 }
 
 void StepHarness::replay(RecordedStep& recorded, Stream& stream) {
-  stamps_.note_replay(recorded.rows);
-  if (recorded.debug) return debug_replay(*recorded.graph, stream);
-  if (!recorded.fake()) return recorded.exec->launch(stream);
+  stamps_.note_replay(recorded.key.rows);
+  if (recorded.debug) return debug_replay(recorded.graph->graph, stream);
+  if (!recorded.fake()) return recorded.graph->slot->exec->launch(stream);
   FakeContext context(*this, recorded, stream);
   step_.run(context);
+}
+
+bool has_moved(const BindingTable::Entry& entry, const TensorView& value) noexcept {
+  return value.data != entry.bound.data || value.generation != entry.bound.generation;
+}
+
+std::string describe_move(const BindingTable::Entry& entry, const TensorView& value) {
+  return fmt::format(
+      "bound buffer '{}' moved: recorded at {} (generation {}), given at {} (generation {}); keep "
+      "it in place, or call rebind() with all that has moved",
+      entry.binding.name, entry.bound.data, entry.bound.generation, value.data, value.generation);
+}
+
+std::string describe(StepKey key, const StepHarness& harness) {
+  const std::string& variant = harness.variants()[static_cast<std::size_t>(key.variant)];
+  return fmt::format("{} row{}{}", key.rows, key.rows == 1 ? "" : "s",
+                     variant.empty() ? "" : fmt::format(" of variant '{}'", variant));
 }
 
 OutputView StepHarness::output(Slot slot) const {

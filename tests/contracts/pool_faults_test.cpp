@@ -157,8 +157,10 @@ TEST_F(PoolFaults, EveryWarmUpSeesTheStateAsItWas) {
 
 TEST_F(PoolFaults, AnExceptionOfTheProgressCallbackLeavesNothingRecorded) {
   GraphPoolOptions watched = options({1, 2}, 2);
-  watched.on_progress = [](std::size_t done, std::size_t) {
-    if (done == 2) throw std::runtime_error("enough");
+  watched.on_progress = [](const PoolProgress& progress) {
+    if (progress.phase == PoolPhase::record && progress.done == 2) {
+      throw std::runtime_error("enough");
+    }
   };
   GraphPool pool(device_, step(), watched);
   pool.bind("weights", weight_rows(2));
@@ -170,7 +172,9 @@ TEST_F(PoolFaults, AnExceptionOfTheProgressCallbackLeavesNothingRecorded) {
 TEST_F(PoolFaults, ProgressCountsFailedSizesToo) {
   std::vector<std::size_t> done_so_far;
   GraphPoolOptions watched = options({1, 2, 4}, 4);
-  watched.on_progress = [&](std::size_t done, std::size_t) { done_so_far.push_back(done); };
+  watched.on_progress = [&](const PoolProgress& progress) {
+    if (progress.phase == PoolPhase::record) done_so_far.push_back(progress.done);
+  };
   Step s = step();
   s.run = [&](StepContext& context) {
     run_step(context, false);

@@ -129,9 +129,11 @@ TEST(GraphText, AGraphThatDiffersInABodyOnlyHasAnotherSignature) {
 TEST_F(GraphReport, BucketsShowStateAndCounts) {
   pool_->run(3, std::initializer_list<NamedInput>{});
   EXPECT_EQ(bucket_text(*pool_),
-            " rows  state      nodes   replays padded rows fallbacks\n"
-            "    1  recorded       3         0           0         0\n"
-            "    4  recorded       3         1           1         0\n");
+            " rows  state     self-test  nodes exec bytes   replays padded rows fallbacks\n"
+            "    1  recorded  passed         3          -         0           0         0\n"
+            "    4  recorded  passed         3          -         1           1         0\n"
+            "executables: 2 live, 2 instantiated, 0 updated, 0 shared, 0 switched, 0 dropped, 0 "
+            "thrashed\n");
 }
 
 TEST_F(GraphReport, JsonIsOneObject) {
@@ -152,6 +154,9 @@ TEST_F(GraphReport, JsonIsOneObject) {
   ASSERT_EQ(json["buckets"].size(), 2u);
   EXPECT_EQ(json["buckets"][1]["state"], "recorded");
   EXPECT_EQ(json["buckets"][1]["padded_rows"], 1);
+  EXPECT_EQ(json["buckets"][1]["self_test"], "passed");
+  EXPECT_EQ(json["buckets"][1]["executable_bytes"], 0);
+  EXPECT_EQ(json["executables"]["live"], 2);
   EXPECT_THROW(graph_json(*pool_, 2, facts), UsageError);
 }
 

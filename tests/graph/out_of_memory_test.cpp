@@ -121,6 +121,61 @@ TEST_F(Squeezed, APoolIsRightAfterEachFailure) {
   EXPECT_GT(in_use, 5);
 }
 
+// State has no place to be saved in: each call leaves all as it was, and succeeds once there is
+// one.
+TEST_F(Squeezed, BetweenRunsAFailedCallIsRightTheNextTime) {
+  Buffer moved = device_->allocate(kX.size() * sizeof(float), "moved");
+  const TensorView elsewhere = moved.tensor(DType::f32, Shape{kRows, kWidth});
+  int failures = 0;
+  for (std::size_t room = 0;; room += 256) {
+    const int before = failures;
+    GraphPool pool(
+        device_, step(),
+        {.sizes = {1, kRows},
+         .variants = {{.name = "plain"}, {.name = "rare", .when = RecordWhen::on_request}},
+         .postpone_self_test = true,
+         .memory = memory(),
+         .on_note = [](std::string_view) {}});
+    pool.bind("total", total_view());
+    pool.record();
+    Buffer weight = ballast(room);
+    const auto twice_if_need_be = [&](const auto& call) {
+      try {
+        if (call()) return;
+      } catch (const OutOfMemory&) {
+      }
+      ++failures;
+      EXPECT_EQ(pool.run(kRows, {}).path, RunPath::replay);
+      weight = Buffer();
+      EXPECT_TRUE(call());
+      weight = ballast(room);
+    };
+    pool.run(kRows, {{"x", x_view()}});
+    twice_if_need_be([&] {
+      const auto result = pool.self_test_next();
+      return result && result->rows == kRows && result->passed;
+    });
+    twice_if_need_be([&] { return pool.record_variant(kRows, "rare").recorded.size() == 1; });
+    EXPECT_EQ(pool.run(kRows, {}, "rare").path, RunPath::replay);
+    pool.stream().synchronize();
+    const float runs = total();
+    EXPECT_THROW(pool.run(kRows, {{"total", elsewhere}}), UsageError);
+    try {
+      EXPECT_EQ(pool.rebind("total", elsewhere).recorded.size(), 3u);
+    } catch (const OutOfMemory&) {
+      ++failures;
+      EXPECT_THROW(pool.run(kRows, {}), UsageError);  // still stale
+      weight = Buffer();
+      EXPECT_EQ(pool.rebind("total", elsewhere).recorded.size(), 3u);
+    }
+    EXPECT_EQ(pool.run(kRows, {}).path, RunPath::replay);
+    pool.stream().synchronize();
+    EXPECT_EQ(total(), runs);  // it runs elsewhere now
+    if (failures == before) break;
+  }
+  EXPECT_GT(failures, 5);
+}
+
 TEST_F(Squeezed, ARunnerIsRightAfterEachFailure) {
   int failures = 0;
   float runs = 0;

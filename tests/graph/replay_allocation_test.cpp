@@ -104,6 +104,23 @@ TEST_F(ReplayAllocation, NoneInAPool) {
   EXPECT_GT(test::allocations_in([&] { pool.run(1, inputs(slots, 1, false), RunMode::eager); }), 0);
 }
 
+TEST_F(ReplayAllocation, NoneWhereASharedExecutableIsRePointed) {
+  GraphPool pool(device_, step(), {.sizes = {1, 2, 4, 8, kRows}, .share_executables = true});
+  ASSERT_TRUE(pool.record().disabled.empty());
+  ASSERT_EQ(pool.executables().live, 1u);
+  const std::array<Slot, 4> slots = slots_of(pool);
+  const auto rounds = [&] {
+    for (int i = 0; i < 200; ++i) {
+      change_inputs();
+      pool.run(1 + round_ % kRows, inputs(slots, 1 + round_ % kRows, false));
+    }
+  };
+  const std::uint64_t before = pool.executables().switched;
+  rounds();  // says once that it thrashes, or not
+  EXPECT_GT(pool.executables().switched, before);
+  EXPECT_EQ(test::allocations_in(rounds), 0);
+}
+
 TEST_F(ReplayAllocation, NoneInARunner) {
   GraphRunner runner(device_, step(), {.rows = kRows});
   const std::array<Slot, 4> slots = slots_of(runner);
