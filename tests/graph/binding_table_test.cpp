@@ -14,6 +14,8 @@
 namespace reprise {
 namespace {
 
+const std::vector<std::string> kPlain{""};  // no variants
+
 class BindingTableTest : public ::testing::Test {
  protected:
   static Step step(std::vector<Binding> bindings) {
@@ -23,7 +25,7 @@ class BindingTableTest : public ::testing::Test {
     return step;
   }
   BindingTable table(std::vector<Binding> bindings, int rows = 4) {
-    return {*device_, step(std::move(bindings)), rows};
+    return {*device_, step(std::move(bindings)), rows, kPlain};
   }
   void expect_refused(Binding binding) { EXPECT_THROW(table({std::move(binding)}), UsageError); }
   static Binding padded(DType dtype, double pad) {
@@ -43,7 +45,7 @@ TEST_F(BindingTableTest, NarrowInputsComeFirstAndThoseTheStepWritesLast) {
                           {.name = "narrow"},
                           {.name = "middle", .row = Shape{70}}});
   with_count.row_count = "rows";
-  BindingTable placed(*device_, with_count, 4);
+  BindingTable placed(*device_, with_count, 4, kPlain);
   EXPECT_EQ(placed[2].offset, 256u);   // behind the row count; 16 bytes take 256
   EXPECT_EQ(placed[3].offset, 512u);   // 1120 bytes take 1280
   EXPECT_EQ(placed[0].offset, 1792u);  // 1600 bytes take 1792
