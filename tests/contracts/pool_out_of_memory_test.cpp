@@ -104,7 +104,7 @@ TEST_F(PoolOutOfMemory, AtEachAllocationIsTypedAndLeavesEverythingUsable) {
     if (failing_->failures() == 0) break;
     failures += failed ? 1 : 0;
   }
-  EXPECT_GT(failures, 4u);
+  EXPECT_GE(failures, 3u);  // the largest size takes three segments
 }
 
 TEST_F(PoolOutOfMemory, OfARunnerIsTypedAndLeavesItCold) {
@@ -130,7 +130,7 @@ TEST_F(PoolOutOfMemory, OfARunnerIsTypedAndLeavesItCold) {
     use();
     expect_usable(main_);
   }
-  EXPECT_GT(failures, 2);
+  EXPECT_GE(failures, 3);
 }
 
 }  // namespace

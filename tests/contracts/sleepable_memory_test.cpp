@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that is given back for a while, and graphs that outlive that (DESIGN §6, S14).
+#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -98,6 +99,7 @@ TEST_F(Sleep, GivesTheDevicesMemoryBack) {
   const SleepableBuffer saved = make(SleepClass::save, "state", big_);
   const SleepableBuffer weights =
       memory_->allocate(big_, SleepClass::reload, "weights", [](Stream&, MemoryView) {});
+  const std::size_t free_first = free_bytes();
   memory_->sleep();  // the first time may cost the device tables of its own
   memory_->wake();
   const std::size_t free_awake = free_bytes();
@@ -117,6 +119,9 @@ TEST_F(Sleep, GivesTheDevicesMemoryBack) {
   EXPECT_EQ(woken.mappings, 3u);
   EXPECT_EQ(memory_->mapped_bytes(), 4 * big_);
   EXPECT_EQ(free_bytes(), free_awake);
+  if (device_->kind() == DeviceKind::host) {
+    EXPECT_EQ(free_bytes(), free_first);
+  }
 }
 
 TEST_F(Sleep, WhatIsDiscardedCanBeFilled) {
@@ -152,9 +157,13 @@ TEST_F(Sleep, WaitsForReplaysInFlightAndSavesWhatTheyWrote) {
   GraphExec exec = capture(main_, [&] { kit_->add(main_, floats_at(x), kCount, 1); }).instantiate();
   Gate gate(*kit_, *device_, main_);
   for (int i = 0; i < 5; ++i) exec.launch(main_);
-  gate.open();
+  std::thread opener([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    gate.open();
+  });
   memory_->sleep();
   EXPECT_TRUE(main_.query());
+  opener.join();
   memory_->wake();
   EXPECT_EQ(read(x), 6);
 }
@@ -277,17 +286,20 @@ TEST_F(Sleep, ThatCannotSaveStaysAwake) {
   // Only the host's pinned memory is scarce on demand.
   if (device_->kind() != DeviceKind::host) GTEST_SKIP() << "pinned memory cannot be used up here";
   const SleepableBuffer saved = make(SleepClass::save, "state", big_);
+  const SleepableBuffer more = make(SleepClass::save, "more state", big_);
   const SleepableBuffer lost = make(SleepClass::discard, "kv");
   write(saved, 8);
   write(lost, 9);
+  const std::size_t free_before = free_bytes();
   {
-    const Buffer most = ballast(big_ / 2);
+    const Buffer most = ballast(big_ + big_ / 2);  // not enough for both
     EXPECT_THROW(memory_->sleep(), OutOfMemory);
   }
   EXPECT_FALSE(memory_->asleep());
+  EXPECT_EQ(free_bytes(), free_before);
   EXPECT_EQ(read(saved), 8);
   EXPECT_EQ(read(lost), 9);
-  EXPECT_EQ(memory_->sleep().host_bytes, big_);
+  EXPECT_EQ(memory_->sleep().host_bytes, 2 * big_);
 }
 
 TEST_F(Sleep, BuffersAndMemoryMayBeDestroyedWhileAsleep) {
