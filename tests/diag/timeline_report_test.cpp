@@ -10,7 +10,6 @@
 #include <reprise/graph_picture.h>
 #include <reprise/timeline_report.h>
 
-#include "diag/json.h"
 #include "diag/support/fake_graph.h"
 #include "diag/support/markup_reader.h"
 #include "diag/timeline_groups.h"
