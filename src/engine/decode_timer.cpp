@@ -2,11 +2,11 @@
 #include "engine/decode_timer.h"
 
 #include <chrono>
-#include <cstddef>
 
 #include <fmt/format.h>
 
 #include <reprise/error.h>
+#include <reprise/timer.h>
 
 namespace reprise {
 namespace {
@@ -71,23 +71,13 @@ void DecodeTimer::measure(RunMode mode, int steps, StepTimes& times) {
 }
 
 void DecodeTimer::measure_back_to_back(RunMode mode, int steps, std::vector<double>& ms) {
-  const auto count = static_cast<std::size_t>(steps);
-  while (events_.size() <= count) events_.push_back(decoder_.device().create_event());
-  Stream& stream = decoder_.stream();
-  stream.synchronize();
-  // One step ahead of the first mark: a mark on an idle stream is reached at once, and the first
-  // interval would hold the time to enqueue a step.
-  step(mode);
-  stream.record(events_[0]);
-  for (std::size_t i = 1; i <= count; ++i) {
+  const auto work = [&] {
     step(mode);
-    stream.record(events_[i]);
     tell();
-  }
-  stream.synchronize();
-  for (std::size_t i = 1; i <= count; ++i) {
-    ms.push_back(events_[i].elapsed_ms_since(events_[i - 1]));
-  }
+  };
+  const TimeSamples times =
+      device_times(decoder_.stream(), work, {.repeats = steps, .warm_ups = 0});
+  for (const double time : times.microseconds) ms.push_back(time / 1000);
 }
 
 void DecodeTimer::measure_synced(RunMode mode, int steps, StepTimes& times) {

@@ -44,7 +44,6 @@ class DecodeTimer {
   std::int64_t context_;
   std::int64_t vocabulary_;
   std::vector<DecodeRow> rows_;
-  std::vector<Event> events_;
   std::int64_t steps_done_ = 0;
   std::function<void()> on_step_;
 };
