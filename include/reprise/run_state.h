@@ -17,6 +17,9 @@ enum class RecordMode : std::uint8_t {
   /// this path, and to find out whether a fault is the graph's or the step's. What only a recording
   /// itself refuses (a wait inside the step, an empty step, an unjoined stream) passes here.
   fake,
+  /// Graphs, each replay of which goes by debug_replay() (<reprise/debug_replay.h>): it is waited
+  /// for, and where it fails, the error names the node. Far slower than a replay should be.
+  debug,
 };
 
 enum class RunState : std::uint8_t {

@@ -72,6 +72,13 @@ class RecordedGraph {
   virtual std::span<const NodeInfo> nodes() const = 0;
   /// Throws DeviceError naming the offending node.
   virtual std::shared_ptr<class ExecutableGraph> instantiate() const = 0;
+  /// One for looking at: each launch also writes down, in nanoseconds of the device's clock, when
+  /// it began (stamps[0]) and when node i ended (stamps[2 + 2 i]); and when it started
+  /// (stamps[1 + 2 i]) where the device knows better than that its dependencies had ended, else
+  /// that word stays. What may run side by side still may, but programmatic edges become full ones.
+  /// `stamps`: device or pinned memory that outlives the last launch. Throws DeviceError for a
+  /// graph that cannot be looked at so.
+  virtual std::shared_ptr<class ExecutableGraph> instantiate_stamped(std::uint64_t* stamps) const;
 };
 
 /// What is launched. One launch at a time runs: a launch waits for the one before, on any stream.

@@ -5,6 +5,10 @@
 
 namespace reprise {
 
+std::shared_ptr<ExecutableGraph> RecordedGraph::instantiate_stamped(std::uint64_t*) const {
+  throw DeviceError("the nodes of this recording cannot be timed: it is of no device");
+}
+
 std::string StreamState::full_label(std::string_view leaf) const {
   std::string text;
   for (const std::string& label : labels) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <reprise/debug_replay.h>
 #include <reprise/error.h>
 
 namespace reprise {
@@ -277,11 +278,15 @@ RecordedStep StepHarness::record(int rows, RecordMode mode,
   Graph graph = capture_step(rows, stream, on_retry);
   GraphExec exec = graph.instantiate();
   exec.upload(stream);
-  return {
-      .rows = rows, .graph = std::move(graph), .exec = std::move(exec), .scratch = latest_scratch_};
+  return {.rows = rows,
+          .graph = std::move(graph),
+          .exec = std::move(exec),
+          .scratch = latest_scratch_,
+          .debug = mode == RecordMode::debug};
 }
 
 void StepHarness::replay(RecordedStep& recorded, Stream& stream) {
+  if (recorded.debug) return debug_replay(*recorded.graph, stream);
   if (!recorded.fake()) return recorded.exec->launch(stream);
   FakeContext context(*this, recorded, stream);
   step_.run(context);

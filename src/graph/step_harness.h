@@ -38,6 +38,7 @@ struct RecordedStep {
   std::optional<Graph> graph;         ///< none where the recording was fake
   std::optional<GraphExec> exec;      ///< as `graph`
   std::vector<ScratchRange> scratch;  ///< what its replays use
+  bool debug = false;                 ///< RecordMode::debug
   bool fake() const noexcept { return !exec.has_value(); }
 };
 

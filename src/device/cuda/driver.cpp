@@ -70,6 +70,28 @@ cudaError_t node_dependencies(cudaGraphNode_t node, NodeDependencies& out) {
   return get_dependencies(node, out.nodes.data(), out.edges.data(), &count);
 }
 
+cudaError_t remove_dependencies(cudaGraph_t graph, cudaGraphNode_t node,
+                                const NodeDependencies& before) {
+  const std::vector<cudaGraphNode_t> to(before.nodes.size(), node);
+#if CUDART_VERSION >= 13000
+  return cudaGraphRemoveDependencies(graph, before.nodes.data(), to.data(), before.edges.data(),
+                                     to.size());
+#else
+  return cudaGraphRemoveDependencies_v2(graph, before.nodes.data(), to.data(), before.edges.data(),
+                                        to.size());
+#endif
+}
+
+cudaError_t add_dependencies(cudaGraph_t graph, cudaGraphNode_t node,
+                             const std::vector<cudaGraphNode_t>& before) {
+  const std::vector<cudaGraphNode_t> to(before.size(), node);
+#if CUDART_VERSION >= 13000
+  return cudaGraphAddDependencies(graph, before.data(), to.data(), nullptr, to.size());
+#else
+  return cudaGraphAddDependencies(graph, before.data(), to.data(), to.size());
+#endif
+}
+
 const DriverCalls& DriverCalls::get() {
   static const DriverCalls calls = [] {
     DriverCalls found;

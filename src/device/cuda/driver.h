@@ -41,6 +41,12 @@ struct NodeDependencies {
   std::vector<cudaGraphEdgeData> edges;
 };
 cudaError_t node_dependencies(cudaGraphNode_t node, NodeDependencies& out);
+/// Takes `node` out from behind `before`, which is what node_dependencies() answers.
+cudaError_t remove_dependencies(cudaGraph_t graph, cudaGraphNode_t node,
+                                const NodeDependencies& before);
+/// Full edges.
+cudaError_t add_dependencies(cudaGraph_t graph, cudaGraphNode_t node,
+                             const std::vector<cudaGraphNode_t>& before);
 
 /// The driver's answers have the runtime's numbers.
 inline cudaError_t to_runtime(CUresult result) noexcept { return static_cast<cudaError_t>(result); }

@@ -43,6 +43,7 @@ class CudaGraph final : public RecordedGraph {
       : graph_(std::move(graph)), nodes_(std::move(nodes)), device_(device) {}
   std::span<const NodeInfo> nodes() const override { return nodes_.infos; }
   std::shared_ptr<ExecutableGraph> instantiate() const override;
+  std::shared_ptr<ExecutableGraph> instantiate_stamped(std::uint64_t* stamps) const override;
   cudaGraph_t handle() const noexcept { return graph_.get(); }
 
  private:

@@ -15,6 +15,7 @@ class HostGraph final : public RecordedGraph {
   explicit HostGraph(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
   std::span<const NodeInfo> nodes() const override { return program_->nodes; }
   std::shared_ptr<ExecutableGraph> instantiate() const override;
+  std::shared_ptr<ExecutableGraph> instantiate_stamped(std::uint64_t* stamps) const override;
   const std::shared_ptr<const Program>& program() const noexcept { return program_; }
 
  private:

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <reprise/cuda.h>
+#include <reprise/debug_replay.h>
 #include <reprise/graph.h>
 
 namespace reprise {
@@ -101,6 +102,33 @@ int a_replay_tells_it() {
   return expect.failures();
 }
 
+int a_debug_replay_names_the_node() {
+  Expectations expect;
+  {
+    const auto device = Device::open("cuda");
+    Stream main = device->create_stream("main");
+    Buffer x = device->allocate(64, "x");
+    const Graph graph = capture(main, [&] {
+      main.fill(x.view(), 0);
+      const LabelScope layer(main, "layer 3");
+      lose(main);
+      main.fill(x.view(), 1);
+    });
+    std::string text = "nothing was thrown";
+    try {
+      debug_replay(graph, main);
+    } catch (const DeviceError& error) {
+      text = error.what();
+    }
+    std::fprintf(stderr, "%s\n", text.c_str());
+    expect.holds("the fault's text", text.find("device cuda:0 is lost: ") == 0);
+    expect.holds("the node's name",
+                 text.find("failed in node 1 (kernel 'layer 3 / fault'") != std::string::npos);
+    expect.lost("Stream::synchronize", [&] { main.synchronize(); });
+  }
+  return expect.failures();
+}
+
 int a_recording_ends_with_it() {
   Expectations expect;
   {
@@ -132,6 +160,9 @@ TEST_F(LostCudaDevice, EveryCallTellsTheFirstCause) {
 }
 TEST_F(LostCudaDevice, AReplayTellsIt) {
   EXPECT_EXIT(std::_Exit(a_replay_tells_it()), ::testing::ExitedWithCode(0), "");
+}
+TEST_F(LostCudaDevice, ADebugReplayNamesTheNode) {
+  EXPECT_EXIT(std::_Exit(a_debug_replay_names_the_node()), ::testing::ExitedWithCode(0), "");
 }
 TEST_F(LostCudaDevice, ARecordingEndsWithIt) {
   EXPECT_EXIT(std::_Exit(a_recording_ends_with_it()), ::testing::ExitedWithCode(0), "");
