@@ -9,6 +9,7 @@
 
 #include <reprise/graph.h>
 #include <reprise/graph_pool.h>
+#include <reprise/timeline.h>
 
 namespace reprise {
 
@@ -20,6 +21,9 @@ struct GraphCaption {
   /// How long each node took, by its index in Graph::nodes(); empty where nobody measured. A
   /// negative number or NaN: this one was not measured. Any other length is a UsageError.
   std::vector<double> node_microseconds = {};
+  /// Drawn on the page, below the graph; null where nobody measured. Of the same graph, or a
+  /// UsageError; needed during the call only.
+  const Timeline* timeline = nullptr;
 };
 
 /// Graphviz: a cluster per section (labels up to their first " / "), a box per node, all edges.

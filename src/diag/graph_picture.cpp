@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <reprise/graph_picture.h>
+#include <reprise/timeline_report.h>
 
 #include "diag/html.h"
 #include "diag/json.h"
@@ -29,6 +30,12 @@ constexpr std::string_view kGraph = R"(<section aria-label="Graph">
 </section>
 )";
 
+std::string timeline_section(const Graph& graph, const GraphCaption& caption) {
+  if (caption.timeline == nullptr) return {};
+  return "<section aria-label=\"Timeline\">\n<figure>\n" + timeline_svg(graph, *caption.timeline) +
+         "</figure>\n</section>\n";
+}
+
 std::string whole_page(const Graph& graph, const GraphCaption& caption,
                        std::string_view facts_after, std::string_view more) {
   const std::vector<GraphNode> nodes = graph.nodes();
@@ -38,8 +45,9 @@ std::string whole_page(const Graph& graph, const GraphCaption& caption,
   facts.emplace_back("signature", fmt::format("{:#018x}", graph.signature()));
   if (!facts_after.empty()) facts.emplace_back("rows", facts_after);
   std::string body = fmt::format(
-      "<main>\n{}{}</main>\n<script type=\"application/json\" id=\"data\">{}</script>\n", kGraph,
-      more, script_safe(graph_page_json(nodes, caption.node_microseconds)));
+      "<main>\n{}{}{}</main>\n<script type=\"application/json\" id=\"data\">{}</script>\n", kGraph,
+      timeline_section(graph, caption), more,
+      script_safe(graph_page_json(nodes, caption.node_microseconds)));
   return html_page(caption.title, facts, body,
                    std::string(page::kLanesJs) + std::string(page::kGraphJs));
 }

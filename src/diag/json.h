@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Facts about graphs and memory as JSON text. The one place in diag/ that knows a JSON library
 // (json.cpp); its types stay there: facts come in, text goes out. Text that is not UTF-8 is written
-// with replacement characters. memory_json() is declared in <reprise/memory_pool.h>.
+// with replacement characters. memory_json() is declared in <reprise/memory_pool.h>, the
+// formats of timelines in <reprise/timeline_report.h>.
 #pragma once
 
 #include <span>
@@ -11,6 +12,7 @@
 
 #include <reprise/graph_pool.h>
 #include <reprise/memory_pool.h>
+#include <reprise/timeline.h>
 
 namespace reprise {
 
@@ -20,9 +22,11 @@ namespace reprise {
 /// [{"label", "nodes", "bytes", "kinds": {kind: count}}], "node_counts": {kind: count}, "memory":
 /// {as memory_json}, "buckets": [{"rows", "state", "reason", "nodes", "replays", "fake_replays",
 /// "padded_rows", "fallbacks"}]} about the recorded graph of `rows` rows. `facts` are the caller's,
-/// text to text. Throws UsageError where `rows` is not recorded.
+/// text to text. With `timeline`, a node's "microseconds" is its median, and "timeline" is as
+/// timeline_json() in <reprise/timeline_report.h>. Throws UsageError where `rows` is not recorded.
 std::string graph_json(const GraphPool& pool, int rows,
-                       std::span<const std::pair<std::string, std::string>> facts);
+                       std::span<const std::pair<std::string, std::string>> facts,
+                       const Timeline* timeline = nullptr);
 
 /// What page/graph.js reads, in ASCII: {"nodes": as above, "sections": [{"label", "nodes": [index,
 /// …], "same_as": number of a section or null}], "runs": [{"first", "count", "folded", "label"}]}

@@ -59,7 +59,7 @@
     const alike = kinds.size === 1;
     const parts = alike ? [] : [...kinds].sort().map(([kind, count]) => `${count} ${kind}`);
     if (bytes > 0) parts.push(bytesText(bytes) + ' moved');
-    if (timed) parts.push(timeText(us));
+    if (timed) parts.push(timeText(us) + (which.length > 1 ? ' in sum' : ''));
     if (alike) return [plural(which.length, `${[...kinds.keys()][0]} node`), ...parts].join(', ');
     return `${plural(which.length, 'node')}: ${parts.join(', ')}`;
   }
