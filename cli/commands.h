@@ -56,12 +56,13 @@ struct BenchOptions {
   std::string command_line;  ///< as typed, for the record
 };
 
-enum class InspectFormat : std::uint8_t { text, json, dot, svg, html };
+enum class InspectFormat : std::uint8_t { text, json, dot, svg, html, trace };
 
 struct InspectOptions {
   std::string model;
   int batch = 1;
   InspectFormat format = InspectFormat::text;
+  int times = 0;  ///< replays to measure; 0: none
   std::string device = "auto";
 };
 

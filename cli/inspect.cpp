@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `reprise inspect`: what a recorded decode step holds.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 
 #include <reprise/error.h>
 #include <reprise/graph_picture.h>
+#include <reprise/timeline_report.h>
 
 #include "commands.h"
 #include "core/text.h"
@@ -23,6 +25,8 @@ namespace {
 
 /// The nodes do not depend on it, the size of the cache does.
 constexpr std::int64_t kContext = 256;
+/// Entries in each row's cache where times are measured.
+constexpr std::int64_t kTimedContext = 128;
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
@@ -44,45 +48,100 @@ std::string fallback_text(Decoder& decoder) {
   return text;
 }
 
-std::string text(const InspectOptions& options, Decoder& decoder) {
-  const GraphPool& pool = decoder.pool();
-  return fmt::format(
+/// What was inspected.
+struct Step {
+  const InspectOptions& options;
+  Decoder& decoder;
+  std::optional<Timeline> timeline = {};
+
+  const GraphPool& pool() const { return decoder.pool(); }
+  const Graph& graph() const { return decoder.pool().graph(options.batch); }
+};
+
+std::int64_t timed_context(const Decoder& decoder) {
+  return std::min(kTimedContext, decoder.max_context() - 1);
+}
+
+/// One real step puts inputs in place: after recording there are only padding rows.
+Timeline measure(const InspectOptions& options, Decoder& decoder) {
+  const std::int64_t context = timed_context(decoder);
+  std::vector<Sequence> sequences;
+  std::vector<DecodeRow> rows;
+  decoder.stream().fill(decoder.cache().buffer().view(), 0);
+  for (int row = 0; row < options.batch; ++row) {
+    sequences.push_back(decoder.new_sequence());
+    sequences.back().reserve(context + 1);
+    sequences.back().set_length(context);
+  }
+  for (Sequence& sequence : sequences) rows.push_back({.sequence = &sequence});
+  decoder.step(rows);
+  return measure_timeline(decoder.pool().graph(options.batch), decoder.stream(),
+                          {.replays = options.times});
+}
+
+std::string text(const Step& step) {
+  const InspectOptions& options = step.options;
+  Decoder& decoder = step.decoder;
+  std::string text = fmt::format(
       "{} on {}: the recorded decode step of {} {}, context up to {}\n\n{}\n{}\n{}{}",
       printable(options.model), decoder.device().properties().name, options.batch,
-      options.batch == 1 ? "row" : "rows", decoder.max_context(),
-      graph_text(pool.graph(options.batch)), memory_summary(*pool.memory()), bucket_text(pool),
-      fallback_text(decoder));
+      options.batch == 1 ? "row" : "rows", decoder.max_context(), graph_text(step.graph()),
+      memory_summary(*step.pool().memory()), bucket_text(step.pool()), fallback_text(decoder));
+  if (step.timeline) {
+    text += fmt::format("\n{} entries in each row's cache; {}", timed_context(decoder),
+                        timeline_text(step.graph(), *step.timeline));
+  }
+  return text;
 }
 
-std::string json(const InspectOptions& options, Decoder& decoder) {
-  Facts facts = fallback_facts(decoder);
-  facts.insert(facts.begin(),
-               {{"model", options.model}, {"device", decoder.device().properties().name}});
-  return graph_json(decoder.pool(), options.batch, facts) + '\n';
+std::string json(const Step& step) {
+  Facts facts = fallback_facts(step.decoder);
+  facts.insert(facts.begin(), {{"model", step.options.model},
+                               {"device", step.decoder.device().properties().name}});
+  if (step.timeline) {
+    facts.emplace_back("context", fmt::format("{}", timed_context(step.decoder)));
+  }
+  return graph_json(step.pool(), step.options.batch, facts,
+                    step.timeline ? &*step.timeline : nullptr) +
+         '\n';
 }
 
-GraphCaption caption(const InspectOptions& options, Decoder& decoder) {
-  Facts facts = fallback_facts(decoder);
-  facts.insert(facts.begin(), {{"device", decoder.device().properties().name},
-                               {"context", fmt::format("up to {}", decoder.max_context())}});
-  return {.title = "Recorded decode step of " + options.model,
-          .facts = std::move(facts),
-          .node_microseconds = {}};
+std::string title(const Step& step) { return "Recorded decode step of " + step.options.model; }
+
+GraphCaption caption(const Step& step) {
+  Facts facts = fallback_facts(step.decoder);
+  facts.insert(facts.begin(), {{"device", step.decoder.device().properties().name},
+                               {"context", fmt::format("up to {}", step.decoder.max_context())}});
+  GraphCaption caption{.title = title(step), .facts = std::move(facts), .node_microseconds = {}};
+  if (!step.timeline) return caption;
+  const Timeline& timeline = *step.timeline;
+  caption.node_microseconds = node_microseconds(timeline);
+  caption.timeline = &timeline;
+  caption.facts.emplace_back(
+      "times", fmt::format("medians of {} replays with {} entries in each row's cache, a stamp "
+                           "behind each node; a node with next to no work measures {:.2f} µs",
+                           timeline.stamped.microseconds.size(), timed_context(step.decoder),
+                           timeline.floor_us));
+  caption.facts.emplace_back("replay",
+                             fmt::format("{:.1f} µs as it serves, {:.1f} µs with stamps",
+                                         timeline.served.median(), timeline.stamped.median()));
+  return caption;
 }
 
-std::string shown(const InspectOptions& options, Decoder& decoder) {
-  const GraphPool& pool = decoder.pool();
-  switch (options.format) {
+std::string shown(const Step& step) {
+  switch (step.options.format) {
     case InspectFormat::text:
-      return text(options, decoder);
+      return text(step);
     case InspectFormat::json:
-      return json(options, decoder);
+      return json(step);
     case InspectFormat::dot:
-      return graph_dot(pool.graph(options.batch), caption(options, decoder));
+      return graph_dot(step.graph(), caption(step));
     case InspectFormat::svg:
-      return graph_svg(pool.graph(options.batch), caption(options, decoder));
+      return graph_svg(step.graph(), caption(step));
     case InspectFormat::html:
-      return graph_html(pool, options.batch, caption(options, decoder));
+      return graph_html(step.pool(), step.options.batch, caption(step));
+    case InspectFormat::trace:
+      return timeline_trace(step.graph(), step.timeline.value(), title(step));
   }
   throw Error("inspect was asked for a format that it does not know");
 }
@@ -101,7 +160,9 @@ int inspect(const InspectOptions& options) {
                    .max_context = std::min(source.config.max_positions, kContext),
                    .on_note = nullptr});
   decoder.record();
-  write_out(shown(options, decoder));
+  Step step{.options = options, .decoder = decoder};
+  if (options.times > 0) step.timeline = measure(options, decoder);
+  write_out(shown(step));
   return 0;
 }
 

@@ -27,6 +27,7 @@ namespace {
 
 constexpr std::int64_t kMostRows = 1 << 20;
 constexpr std::int64_t kMostSteps = 1'000'000'000;
+constexpr std::int64_t kMostReplays = 100'000;  // all their stamps are kept
 constexpr std::int64_t kMostContext = std::numeric_limits<std::int32_t>::max();
 
 constexpr const char* kModelHelp =
@@ -244,7 +245,10 @@ Command make_bench(const Spec& spec) {
 void declare_inspect(Spec& spec) {
   spec.model();
   spec.option("--batch", "N", "Batch size to record (default: 1)");
-  spec.option("--format", "F", "text (the default), json, dot (Graphviz), svg or html");
+  spec.option("--format", "F",
+              "text (the default), json, dot (Graphviz), svg, html or, with --times, trace (for "
+              "Perfetto or chrome://tracing)");
+  spec.option("--times", "N", "Measure N replays, node by node, and show when each node ran");
   spec.device();
 }
 
@@ -258,7 +262,12 @@ Command make_inspect(const Spec& spec) {
                                             {"json", InspectFormat::json},
                                             {"dot", InspectFormat::dot},
                                             {"svg", InspectFormat::svg},
-                                            {"html", InspectFormat::html}});
+                                            {"html", InspectFormat::html},
+                                            {"trace", InspectFormat::trace}});
+  }
+  options.times = static_cast<int>(spec.integer("--times", 0, 1, kMostReplays));
+  if (options.format == InspectFormat::trace && options.times == 0) {
+    throw UsageError("--format trace shows measured times, and none are asked for; add --times 20");
   }
   options.device = spec.device_text();
   return [options] { return inspect(options); };

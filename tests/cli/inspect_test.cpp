@@ -2,6 +2,8 @@
 // `reprise inspect` in the formats for other programs: that the right one comes, whole, and alone.
 // What stands in it is for tests/diag.
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -35,6 +37,35 @@ INSTANTIATE_TEST_SUITE_P(All, InspectFormats,
                                          Format{"svg", "<svg ", "</svg>\n"},
                                          Format{"html", "<!DOCTYPE html>", "</html>\n"}),
                          [](const auto& one) { return one.param.name; });
+
+Ran timed(const std::string& format) {
+  return run_program({"inspect", demo_folder(), "--batch", "2", "--device", "host", "--times", "3",
+                      "--format", format});
+}
+
+TEST(InspectTimes, AreInEachFormat) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> formats{
+      {"text", {"3 replays", "layer * / ", "critical path"}},
+      {"json", {"\"timeline\"", "\"interval_us\"", "\"microseconds\""}},
+      {"dot", {" µs"}},
+      {"svg", {"class=\"time\"", "medians of 3 replays"}},
+      {"html", {"\"microseconds\":", "medians of 3 replays"}},
+      {"trace", {"\"traceEvents\"", "\"thread_name\"", "layer 0 / "}},
+  };
+  for (const auto& [format, parts] : formats) {
+    const Ran ran = timed(format);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_EQ(ran.err, "");
+    for (const std::string& part : parts) {
+      EXPECT_NE(ran.out.find(part), std::string::npos) << format << ": " << part;
+    }
+  }
+}
+
+TEST(InspectTimes, ATraceNeedsThem) {
+  expect_refusal(run_program({"inspect", demo_folder(), "--format", "trace"}), 2, "--times");
+  expect_refusal(run_program({"inspect", demo_folder(), "--times", "0"}), 2, "--times");
+}
 
 }  // namespace
 }  // namespace reprise::test
