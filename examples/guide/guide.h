@@ -13,5 +13,6 @@ bool bindings();
 bool memory_pool();
 bool errors();
 bool diagnostics();
+bool timeline();
 
 }  // namespace guide

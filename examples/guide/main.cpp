@@ -14,7 +14,8 @@ int main() {
        {Page{"device and streams", guide::device_and_streams}, Page{"recording", guide::recording},
         Page{"runner", guide::runner}, Page{"pool and ladder", guide::pool_and_ladder},
         Page{"bindings", guide::bindings}, Page{"memory pool", guide::memory_pool},
-        Page{"errors", guide::errors}, Page{"diagnostics", guide::diagnostics}}) {
+        Page{"errors", guide::errors}, Page{"diagnostics", guide::diagnostics},
+        Page{"timeline", guide::timeline}}) {
     const bool right = page.run();
     std::printf("%s: %s\n", page.name, right ? "as the page says" : "NOT as the page says");
     all = all && right;
