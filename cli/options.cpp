@@ -47,10 +47,9 @@ class Spec {
     app_->add_option("--device", "auto, host, cuda or cuda:N (default: auto)")->type_name("D");
   }
   void no_pdl() {
-    // As std::string: for a literal CLI11 has two overloads that fit equally well.
-    app_->add_flag("--no-pdl",
-                   std::string("Launch every kernel when the one before it has ended, without "
-                               "programmatic dependent launch"));
+    flag("--no-pdl",
+         "Launch every kernel when the one before it has ended, without programmatic dependent "
+         "launch");
   }
   void option(const std::string& names, const std::string& type, const std::string& help,
               bool required = false) {
