@@ -66,6 +66,23 @@ TEST_F(PoolLadder, EverySizeIsWarmedUpBeforeAnyIsRecorded) {
   EXPECT_EQ(warmed_before, (std::vector<std::size_t>{4, 4, 4}));
 }
 
+TEST_F(PoolLadder, WarmsUpAsOftenAsAsked) {
+  std::vector<int> warmed;
+  Step watched = step();
+  watched.run = [&](StepContext& context) {
+    if (context.phase() == StepPhase::warm_up) warmed.push_back(context.rows());
+    run_step(context, false);
+  };
+  GraphPoolOptions often = options({1, 2}, 2);
+  often.warm_ups = 3;
+  GraphPool pool(device_, watched, often);
+  pool.bind("weights", weight_rows(2));
+  pool.record();
+  EXPECT_THAT(warmed, ::testing::UnorderedElementsAre(1, 1, 1, 2, 2, 2));
+  often.warm_ups = 0;
+  expect_parts(usage_error_of([&] { GraphPool(device_, step(), often); }), {"warm-up"});
+}
+
 TEST_F(PoolLadder, EverySizeGivesWhatEagerGives) {
   GraphPool pool = recorded_pool({1, 2, 4, 8, 16, 32}, 32);
   for (int rows = 1; rows <= 32; ++rows) {

@@ -148,6 +148,26 @@ TEST_F(Runner, AnExceptionAtEveryPositionLeavesItCold) {
   }
 }
 
+TEST_F(Runner, WarmsUpAsOftenAsAsked) {
+  std::vector<StepPhase> phases;
+  Step watched = step();
+  watched.run = [&](StepContext& context) {
+    phases.push_back(context.phase());
+    run_step(context, false);
+  };
+  for (const int warm_ups : {1, 3}) {
+    phases.clear();
+    GraphRunner r(device_, watched, {.rows = kRows, .warm_ups = warm_ups, .self_test = false});
+    capture_with(r, 1);
+    std::vector<StepPhase> wanted(static_cast<std::size_t>(warm_ups), StepPhase::warm_up);
+    wanted.push_back(StepPhase::recording);
+    EXPECT_EQ(phases, wanted);
+  }
+  expect_parts(
+      usage_error_of([&] { GraphRunner(device_, step(), {.rows = kRows, .warm_ups = 0}); }),
+      {"warm-up"});
+}
+
 TEST_F(Runner, AnEmptyStepIsAnError) {
   Step empty = step();
   empty.run = [](StepContext&) {};

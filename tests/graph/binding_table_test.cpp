@@ -111,6 +111,12 @@ TEST_F(BindingTableTest, SizesEndWhereNoDeviceReaches) {
   expect_refused(bound(Shape{kMost / 8, 3}, true));
 }
 
+TEST_F(BindingTableTest, OneRowIsEnoughAndNoneIsNot) {
+  EXPECT_EQ(table({{.name = "x"}}, 1).max_rows(), 1);
+  EXPECT_THROW(table({{.name = "x"}}, 0), UsageError);
+  EXPECT_THROW(table({{.name = "x"}}, -1), UsageError);
+}
+
 TEST_F(BindingTableTest, SlotsOfOtherStepsAreRefused) {
   const BindingTable placed = table({{.name = "x"}, {.name = "y"}});
   EXPECT_EQ(placed.entry(placed.slot("y")).binding.name, "y");
