@@ -67,7 +67,7 @@ std::shared_ptr<ExecutableGraph> CudaGraph::instantiate_stamped(std::uint64_t* s
   GraphHandle owned(cloned);
   GraphNodes copies = copies_of(nodes_, cloned, device_);
   add_stamps(cloned, copies, stamps, device_);
-  return CudaGraph(std::move(owned), std::move(copies), device_).instantiate();
+  return CudaGraph(std::move(owned), std::move(copies), device_, memory_).instantiate();
 }
 
 }  // namespace reprise::cuda
