@@ -96,7 +96,7 @@ std::string text(const Step& step) {
       options.batch == 1 ? "row" : "rows", decoder.max_context(), graph_text(step.graph()),
       memory_summary(*step.pool().memory()), bucket_text(step.pool()), fallback_text(decoder));
   if (step.timeline) {
-    text += fmt::format("\n{} entries in each row's cache; {}", timed_context(decoder),
+    text += fmt::format("\ntimes with {} entries in each row's cache\n{}", timed_context(decoder),
                         timeline_text(step.graph(), *step.timeline));
   }
   return text;

@@ -7,6 +7,7 @@
 
 #include <reprise/timeline_report.h>
 
+#include "diag/graph_outline.h"
 #include "diag/markup.h"
 #include "diag/node_text.h"
 #include "diag/svg.h"
@@ -93,8 +94,9 @@ std::string timeline_svg(const Graph& graph, const Timeline& timeline, std::stri
             "span " + std::string(kind_class(nodes[i].kind)), tip_of(i, nodes[i], time));
     const double letters = std::floor((width - 6) / kLetter);
     if (letters < kFewestLetters) continue;
+    const std::string_view inside = label_in_section(nodes[i].label);  // the tip says all of it
     svg.text(x + 4, y + 17, "small on",
-             cut_to(name_of(nodes[i]), static_cast<std::size_t>(letters)),
+             cut_to(inside.empty() ? name_of(nodes[i]) : inside, static_cast<std::size_t>(letters)),
              tip_of(i, nodes[i], time));
   }
   return svg.finish(kLeft + kWidth + kMargin, bottom + kMargin, title, summary);
