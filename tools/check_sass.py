@@ -88,8 +88,13 @@ def functions(text):
         yield architecture, name, code
 
 
+def barrier_of(instruction):
+    """"B0" of `BSSY B0, 0x360` and of `BSYNC B0`: compilers use the same one again and again."""
+    return instruction.operands.split(",")[0].strip()
+
+
 def successors(instruction, following, joins):
-    """Addresses that may run after an instruction. `joins`: where each convergence barrier leads."""
+    """Addresses that may run after an instruction. `joins`: where each open convergence barrier leads."""
     base = instruction.base
     if base in ENDS:
         return [following] if instruction.conditional else []
@@ -100,28 +105,31 @@ def successors(instruction, following, joins):
     if base == "CALL":
         return [instruction.target, following]
     if base == "BSYNC":
-        return [following, *joins.get(instruction.operands.split(",")[0].strip(), ())]
+        return [joins.get(barrier_of(instruction), following)]
     return [following]
 
 
 def before_the_wait(code):
     """The instructions that may run before the kernel has waited."""
     index = {instruction.address: i for i, instruction in enumerate(code)}
-    joins = {}
-    for instruction in code:
-        if instruction.base == "BSSY":
-            joins.setdefault(instruction.operands.split(",")[0].strip(), []).append(instruction.target)
-    reached, open_ends = set(), [0] if code else []
+    seen, open_ends = set(), [(0, ())] if code else []
     while open_ends:
-        i = open_ends.pop()
-        if i in reached:
+        state = open_ends.pop()
+        if state in seen:
             continue
+        i, joins = state
         instruction = code[i]
         if instruction.base == WAIT and not instruction.conditional:
             continue
-        reached.add(i)
+        seen.add(state)
+        known = dict(joins)
         following = code[i + 1].address if i + 1 < len(code) else None
-        open_ends += [index[a] for a in successors(instruction, following, joins) if a in index]
+        after = successors(instruction, following, known)
+        if instruction.base == "BSSY":
+            known[barrier_of(instruction)] = instruction.target
+        joins = tuple(sorted(known.items()))
+        open_ends += [(index[a], joins) for a in after if a in index]
+    reached = {i for i, _ in seen}
     return [code[i] for i in sorted(reached)]
 
 
