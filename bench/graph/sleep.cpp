@@ -49,11 +49,12 @@ class Sleeper {
   }
 
   void cycle(Times& times) {
-    const std::size_t before = device_.memory_info().free;
+    const auto before = static_cast<double>(device_.memory_info().free);
     Clock::time_point start = Clock::now();
     memory_->sleep();
     times.sleep.push_back(seconds_since(start));
-    times.given_back_mib.push_back(static_cast<double>(device_.memory_info().free - before) / kMiB);
+    times.given_back_mib.push_back((static_cast<double>(device_.memory_info().free) - before) /
+                                   kMiB);
     start = Clock::now();
     memory_->wake();
     times.wake.push_back(seconds_since(start));

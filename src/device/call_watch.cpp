@@ -20,6 +20,7 @@ enum class CallClass : std::uint8_t {
   waits_stream,  // waits for, or asks about, the stream it names
   waits_device,  // waits for all streams
   waits_event,   // waits for, or asks about, an event
+  marks,         // records an event on the stream it names
   memory,        // gives or takes memory
 };
 
@@ -37,7 +38,7 @@ constexpr std::array kKnown = std::to_array<KnownCall>({
     {"cudaMemcpy2DAsync", CallClass::enqueues},
     {"cudaMemcpy3DAsync", CallClass::enqueues},
     {"cudaMemsetAsync", CallClass::enqueues},
-    {"cudaEventRecord", CallClass::enqueues},
+    {"cudaEventRecord", CallClass::marks},
     {"cudaGraphLaunch", CallClass::enqueues},
     {"cudaMallocAsync", CallClass::enqueues},
     {"cudaFreeAsync", CallClass::enqueues},
@@ -169,6 +170,10 @@ std::optional<CallEffect> effect_of(const ObservedCall& call) noexcept {
     case CallClass::enqueues:
       if (call.target != CallTarget::recording) return outside();
       if (call.recording_thread) return std::nullopt;
+      return CallEffect::foreign;
+    case CallClass::marks:
+      // On another stream it is no work: what waits for it inside the recording is told by CUDA.
+      if (call.target != CallTarget::recording || call.recording_thread) return std::nullopt;
       return CallEffect::foreign;
     case CallClass::memory:
       if (call.relaxed) return std::nullopt;

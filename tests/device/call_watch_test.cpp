@@ -40,6 +40,13 @@ TEST(CallWatchRules, WaitingForTheDeviceOrTheRecordingStreamEndsItOnAnyThread) {
   EXPECT_EQ(effect_of({"cudaStreamSynchronize", CallTarget::other, false, false}), std::nullopt);
 }
 
+TEST(CallWatchRules, AnEventOnAnotherStreamIsNoLostWork) {
+  EXPECT_EQ(effect_of({"cudaEventRecord", CallTarget::other, true, false}), std::nullopt);
+  EXPECT_EQ(effect_of({"cudaEventRecord", CallTarget::standard, true, false}), std::nullopt);
+  EXPECT_EQ(effect_of({"cudaEventRecord", CallTarget::recording, false, false}),
+            CallEffect::foreign);
+}
+
 TEST(CallWatchRules, MemoryIsTakenOutsideUnlessTheThreadIsRelaxed) {
   EXPECT_EQ(effect_of({"cudaMalloc", CallTarget::none, true, false}), CallEffect::outside);
   EXPECT_EQ(effect_of({"cudaMalloc", CallTarget::none, true, true}), std::nullopt);
