@@ -25,6 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Contracts skip what would take the process with it (LostCudaDevice shows it in processes of its own), and a device
 # may lack a feature. Elsewhere a skipped test is one whose checkpoint is missing: nothing was shown then.
 MAY_SKIP = ("contract", "device", "memcheck", "racecheck", "initcheck")
+READ_UNWRITTEN = "FakeRecording.TheSelfTestComparesTheStepWithItself:WrittenInputs.TheSelfTestPoisonsTheScratchOfEachSize"
 SANITIZER_TOOLS = ("memcheck", "racecheck", "initcheck")
 SANITIZER_PLACES = ["/usr/local/cuda/bin", "/usr/local/cuda/compute-sanitizer"]
 
@@ -66,8 +67,13 @@ def sanitizer_jobs(package, sanitizer, golden):
     alone, beside = [], []
     for tool in SANITIZER_TOOLS:
         contracts = check(tool, *(["--report-api-errors", "no"] if tool == "memcheck" else []))
+        if tool == "initcheck":
+            contracts += ["--print-limit", "20"]
         if tool != "racecheck":  # the kernels of the contracts have no shared memory to race for
-            alone.append(Job(tool, f"{tool} contract_cuda", contracts + [f"{package}/contract_cuda"], 150, sanitized=True))
+            # Two tests are about what reads memory that nobody wrote.
+            leave = [f"--gtest_filter=-{READ_UNWRITTEN}"] if tool == "initcheck" else []
+            command = [*contracts, f"{package}/contract_cuda", *leave]
+            alone.append(Job(tool, f"{tool} contract_cuda", command, 150, sanitized=True))
         kernels = check(tool) + [f"{package}/test_kernels_cuda", "--seconds=0"]
         beside += sharded(Job(tool, f"{tool} test_kernels_cuda", kernels, 150, sanitized=True), 4)
         tokens = ["--tokens", "5,17,3,60,9,12,40,7,2,30,11,8,25,31,6,19,4", "--device", "cuda"]

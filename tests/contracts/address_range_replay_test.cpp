@@ -140,6 +140,7 @@ TEST_F(AddressRangeReplay, OfAnotherThreadLeaveARecordingAlone) {
       map(range, 1, 1);
       AddressRange own = reserve(1, "own");
       map(own, 0, 1);
+      side_.fill({at(own, 0), kCount * sizeof(float), MemorySpace::device}, 0);
       kit_->add(side_, at(own, 0), kCount, 1);
       unmap(own, 0, 1);
     }).join();

@@ -33,6 +33,10 @@ class World {
       if (on_progress) on_progress(progress);
     };
     pool_ = std::make_unique<GraphPool>(device_, step(), options);
+    for (const Buffer& buffer : {std::cref(here_), std::cref(there_)}) {
+      pool_->stream().fill(buffer.view(), 0);
+    }
+    pool_->stream().synchronize();
     pool_->bind("weights", tensor(here_));
   }
 

@@ -201,7 +201,7 @@ class WholeRun(TreeTest):
         super().setUp()
         self.program("bin/nvidia-smi", "#!/bin/sh\necho 'Maker G1, 1.2'\n")
         self.program("bin/compute-sanitizer", f"#!/bin/bash\necho '{SANITIZED}'\n" 'while [[ $1 == -* ]]; do\n'
-                     '  case $1 in --tool | --error-exitcode | --report-api-errors) shift ;; esac\n  shift\ndone\nexec "$@"\n')
+                     '  case $1 in --tool | --error-exitcode | --report-api-errors | --print-limit | --kernel-regex-exclude) shift ;; esac\n  shift\ndone\nexec "$@"\n')
         self.program("package/reprise", "#!/bin/sh\necho '[1, 2]'\n")
         self.program("package/example_axpy_cuda", "#!/bin/sh\necho as the plain loop\n")
         self.write("package/commit", "abc (modified)\n")

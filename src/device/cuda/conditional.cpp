@@ -215,7 +215,10 @@ void CudaConditional::end_body() {
   stream_.exchange_target(std::move(outside_));
   cudaGraph_t ended = nullptr;  // what comes back is the node's
   const cudaError_t status = cudaStreamEndCapture(body_stream_.get(), &ended);
-  if (status != cudaSuccess) fail_end_of_capture(status, stream_, body.get());
+  if (status != cudaSuccess) {
+    stream_.shared_labels().note_lost_body();
+    fail_end_of_capture(status, stream_, body.get());
+  }
   require_untouched_outside();
   require_allowed(graph, Look::copies, stream_.shared_labels(), spec_, stream_);
   keep_nodes(read_nodes(graph, stream_.shared_labels(), stream_));
@@ -235,7 +238,9 @@ void CudaConditional::discard_body() noexcept {
   stream_.exchange_target(std::move(outside_));
   // What comes back belongs to the node.
   cudaGraph_t graph = nullptr;
-  cudaStreamEndCapture(body_stream_.get(), &graph);
+  if (cudaStreamEndCapture(body_stream_.get(), &graph) != cudaSuccess) {
+    stream_.shared_labels().note_lost_body();
+  }
   cudaGetLastError();
 }
 

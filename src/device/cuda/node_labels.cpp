@@ -43,6 +43,7 @@ void NodeLabels::clear() noexcept {
   labels_.clear();
   conditionals_.clear();
   memory_.clear();
+  lost_body_ = false;
   declared_.clear();
   last_named_.clear();
 }

@@ -44,6 +44,10 @@ class NodeLabels {
   /// Device memory that the nodes use: lives as long as what is made of the recording.
   void keep(std::shared_ptr<void> memory) { memory_.push_back(std::move(memory)); }
   std::vector<std::shared_ptr<void>> take_memory() noexcept { return std::move(memory_); }
+  /// The capture of a body ended with an error: CUDA's driver (580.159) has freed the body then,
+  /// and frees it again with the graph around it, which ends the process.
+  void note_lost_body() noexcept { lost_body_ = true; }
+  bool lost_body() const noexcept { return lost_body_; }
   void clear() noexcept;
 
  private:
@@ -52,6 +56,7 @@ class NodeLabels {
   std::vector<cudaGraphNode_t> last_named_;
   std::unordered_map<cudaGraphNode_t, ConditionalNode> conditionals_;
   std::vector<std::shared_ptr<void>> memory_;
+  bool lost_body_ = false;
 };
 
 }  // namespace reprise::cuda

@@ -16,7 +16,7 @@ constexpr std::string_view kCall = "timing the nodes of a graph";
 
 /// The copy of a graph, node for node.
 GraphNodes copies_of(const GraphNodes& nodes, cudaGraph_t copy, DeviceState& device) {
-  GraphNodes copies{.infos = nodes.infos, .handles = {}};
+  GraphNodes copies{.infos = nodes.infos, .handles = {}, .inner = {}};
   for (const cudaGraphNode_t node : nodes.handles) {
     cudaGraphNode_t found = nullptr;
     check(cudaGraphNodeFindInClone(&found, node, copy), device, kCall);

@@ -12,10 +12,11 @@ namespace reprise::cuda {
 namespace {
 
 /// Ends the capture of `origin`, whatever has become of it: CUDA leaves the streams of a spoilt one
-/// unusable until then.
-void end_and_forget(cudaStream_t origin) noexcept {
+/// unusable until then. A graph that lost a body cannot be destroyed (NodeLabels::note_lost_body):
+/// its few kilobytes stay with the process, once for each failed recording of that kind.
+void end_and_forget(cudaStream_t origin, bool lost_body) noexcept {
   cudaGraph_t graph = nullptr;
-  if (cudaStreamEndCapture(origin, &graph) == cudaSuccess && graph != nullptr) {
+  if (cudaStreamEndCapture(origin, &graph) == cudaSuccess && graph != nullptr && !lost_body) {
     const RelaxedGuard relaxed;
     cudaGraphDestroy(graph);
   }
@@ -64,7 +65,7 @@ std::shared_ptr<RecordedGraph> CudaStream::end_capture() {
 
 void CudaStream::discard_capture() noexcept {
   const std::lock_guard lock(mutex_);
-  end_and_forget(stream_);
+  end_and_forget(stream_, node_labels_.lost_body());
   captured_in_ = nullptr;
   node_labels_.clear();
 }

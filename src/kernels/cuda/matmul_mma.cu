@@ -97,23 +97,6 @@ __device__ __forceinline__ void store(const Problem& p, std::int64_t row, std::i
   }
 }
 
-/// Asks for the weights that the warp takes first: no kernel of a step writes any.
-template <int kTiles>
-__device__ __forceinline__ void prefetch_weights(const Problem& p, std::int64_t first_output) {
-  const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const auto* weight = static_cast<const std::uint16_t*>(p.weight);
-#pragma unroll
-  for (int step = 0; step < kSteps; ++step) {
-    const std::int64_t col = warp * kRun + lane % 4 * kVector + step * kStep;
-#pragma unroll
-    for (int half = 0; half < 2 * kTiles; ++half) {
-      const std::int64_t output = first_output + lane / 4 + half * kTile / 2;
-      if (output < p.outputs && col < p.cols) prefetch_to_l2(weight + output * p.cols + col);
-    }
-  }
-}
-
 /// A warp's sums of all its columns, for kTiles tiles of outputs and kRowTiles of rows.
 template <class T, int kTiles, int kRowTiles, bool kAligned>
 __device__ __forceinline__ void warp_product(const Problem& p, std::int64_t first_output,
@@ -161,7 +144,6 @@ __global__ void __launch_bounds__(kThreads, 2) matmul_mma_kernel(Problem p) {
   const std::int64_t first_output = std::int64_t{blockIdx.x} * (kTile * kTiles);
   const int first_row = static_cast<int>(blockIdx.y) * kRows;
   let_consumer_start();
-  prefetch_weights<kTiles>(p, first_output);
   wait_for_producer();
   float sums[kTiles][kRowTiles][4] = {};
   warp_product<T, kTiles, kRowTiles, kAligned>(p, first_output, first_row, sums);
@@ -196,9 +178,8 @@ __global__ void __launch_bounds__(kThreads, 2) matmul_mma_kernel(Problem p) {
 template <class T, int kTiles, int kRowTiles, bool kAligned>
 void run(const Problem& p, const char* label, const Target& target) {
   const dim3 grid(blocks_for(p.outputs, kTile * kTiles), blocks_for(p.rows, kRowTiles * kRowTile));
-  const Touches touches{
-      .prefetches = range_of(p.weight, p.outputs * p.cols, DType::bf16, "weights"),
-      .writes = range_of(p.out, p.rows * p.outputs, p.out_dtype, "product")};
+  const Touches touches{.prefetches = {},
+                        .writes = range_of(p.out, p.rows * p.outputs, p.out_dtype, "product")};
   launch(target, label, kDeclared, touches, matmul_mma_kernel<T, kTiles, kRowTiles, kAligned>, grid,
          dim3(kThreads), p);
 }

@@ -49,9 +49,4 @@ __device__ __forceinline__ void let_consumer_start() {
 /// Stands ahead of a kernel's last stores, for the jitter.
 __device__ __forceinline__ void before_last_store() { jitter(); }
 
-/// Asks for a piece of memory to be brought into the L2 cache; reads nothing.
-__device__ __forceinline__ void prefetch_to_l2(const void* at) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
-}
-
 }  // namespace reprise::cuda_kernels
