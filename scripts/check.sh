@@ -11,6 +11,9 @@ tools/check_sizes.py || failed=1
 tools/check_form.py || failed=1
 tools/check_docs.py || failed=1
 tools/bench_table.py --fill --check README.md docs/benchmarks/*.md || failed=1
+if [ -e docs/benchmarks/h200-graph.json ]; then
+  tools/graph_table.py --check docs/benchmarks/h200-graph.json docs/benchmarks/h200-graph.md || failed=1
+fi
 tools/pitfalls.py --check || failed=1
 scripts/build.sh header_check header_check_src || failed=1
 exit $failed

@@ -8,6 +8,7 @@ graph_table.py --check RECORD PAGE   writes nothing, fails where the page says s
 Beside each figure that has one stands the limit it must keep, and whether it does.
 """
 import argparse
+import math
 import sys
 
 from bench_table import Fault, load, member, plain
@@ -20,10 +21,28 @@ WAKE_GIB = 16
 
 
 def figure(tree, name):
-    value = tree.get(name)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    value = tree.get(name) if isinstance(tree, dict) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise Fault(f"{name} is {value!r}, not a number")
     return value
+
+
+def count(tree, name):
+    value = figure(tree, name)
+    if not isinstance(value, int) or value < 0:
+        raise Fault(f"{name} is {value!r}, not a count")
+    return str(value)
+
+
+def word(tree, name):
+    return plain(member(tree, name, str, "record"), name)
+
+
+def rows_of(record, name):
+    rows = member(record, name, list, "record")
+    if not rows:
+        raise Fault(f"record: {name} is empty")
+    return rows
 
 
 def text(value, digits=3):
@@ -42,34 +61,34 @@ def table(head, rows):
 
 def launches(record):
     rows = []
-    for row in member(record, "launches", list, "record"):
-        above = figure(row, "runner_above_hand_us") if "hand_us" in row else None
-        rows.append([str(row["nodes"]), text(figure(row, "hand_us")) if above is not None else "",
+    for row in rows_of(record, "launches"):
+        by_hand = "hand_us" in row or "runner_above_hand_us" in row  # only a GPU has launches by hand
+        rows.append([count(row, "nodes"), text(figure(row, "hand_us")) if by_hand else "",
                      text(figure(row, "runner_us")), text(figure(row, "pool_us")),
-                     held(above, HAND_US) if above is not None else ""])
+                     held(figure(row, "runner_above_hand_us"), HAND_US) if by_hand else ""])
     lines = ["## Host time of a replay, µs", "", "No input is copied. By hand: `cudaGraphLaunch` in a loop.", ""]
     lines += table(["nodes", "by hand", "runner", "pool", "runner above by hand"], rows)
     inputs = member(record, "inputs", dict, "record")
-    lines += ["", f"With the {inputs['inputs']} inputs of a decode step of {inputs['rows']} rows ({inputs['bytes']} bytes, "
-              f"{inputs['nodes']} nodes):", ""]
+    lines += ["", f"With the {count(inputs, 'inputs')} inputs of a decode step of {count(inputs, 'rows')} rows "
+              f"({count(inputs, 'bytes')} bytes, {count(inputs, 'nodes')} nodes):", ""]
+    ways = [("runner, positions changed", "changed_us"), ("runner, nothing changed", "unchanged_us")]
+    if "hand_one_copy_us" in inputs or "hand_one_copy_us_p90" in inputs:
+        ways.insert(0, ("by hand: one pinned copy and a launch", "hand_one_copy_us"))
     lines += table(["inputs", "µs", "p90"],
-                   [[name, text(figure(inputs, key)), text(figure(inputs, key + "_p90"))]
-                    for name, key in (("by hand: one pinned copy and a launch", "hand_one_copy_us"),
-                                      ("runner, positions changed", "changed_us"), ("runner, nothing changed", "unchanged_us"))
-                    if key in inputs])
+                   [[name, text(figure(inputs, key)), text(figure(inputs, key + "_p90"))] for name, key in ways])
     return lines
 
 
 def ladders(record):
     rows = []
-    for row in member(record, "ladders", list, "record"):
-        record_s, rest_s, beyond = LADDERS.get(row["sizes"], (None, None, None))
+    for row in rows_of(record, "ladders"):
+        record_s, rest_s, beyond = LADDERS.get(figure(row, "sizes"), (None, None, None))
         rest = figure(row, "warm_up_s") + figure(row, "self_test_s")
 
         def cell(value, limit):
             return text(value) if limit is None else held(value, limit)
 
-        rows.append([plain(row["model"], "model"), f"{row['sizes']} to {row['largest']}", str(row["nodes"]),
+        rows.append([word(row, "model"), f"{count(row, 'sizes')} to {count(row, 'largest')}", count(row, "nodes"),
                      cell(figure(row, "record_s"), record_s), cell(rest, rest_s), text(figure(row, "pool_mib")),
                      text(figure(row, "executables_mib")), cell(figure(row, "beyond_eager_mib"), beyond)])
     lines = ["## Ladders", "", "Record: record, instantiate and upload. The rest: warm-up, planning and self-test.",
@@ -81,39 +100,40 @@ def ladders(record):
 def memory(record):
     lines = ["## Memory", "", "What a ladder's graphs reserve for scratch memory:", ""]
     lines += table(["pool", "order", "graphs", "MiB"],
-                   [[row["pool"], row["order"], str(row["graphs"]), text(figure(row, "reserved_mib"))]
-                    for row in member(record, "sharing", list, "record")])
+                   [[word(row, "pool"), word(row, "order"), count(row, "graphs"), text(figure(row, "reserved_mib"))]
+                    for row in rows_of(record, "sharing")])
     part = member(record, "fragmentation", dict, "record")
     lines += ["", f"Fragmentation (1 − peak live ÷ mapped): {held(figure(part, 'after_ladder'), FRAGMENTATION)} after the ladder, "
-              f"{held(figure(part, 'after_steps'), FRAGMENTATION)} after {part['steps']} eager, recorded and prefill steps of random "
-              f"sizes; {text(figure(part, 'reserved_mib'))} MiB in {part['segments']} segments."]
+              f"{held(figure(part, 'after_steps'), FRAGMENTATION)} after {count(part, 'steps')} eager, recorded and prefill steps of random "
+              f"sizes; {text(figure(part, 'reserved_mib'))} MiB in {count(part, 'segments')} segments."]
     return lines
 
 
 def sleep(record):
     rows = []
-    for row in member(record, "sleep", list, "record"):
+    for row in rows_of(record, "sleep"):
         wake = figure(row, "wake_s")
-        limited = row["class"] == "discard" and row["gib"] == WAKE_GIB
-        rows.append([row["class"], text(row["gib"]), text(figure(row, "given_back_mib")), text(figure(row, "sleep_s")),
+        gib = figure(row, "gib")
+        limited = word(row, "class") == "discard" and gib == WAKE_GIB
+        rows.append([word(row, "class"), text(gib), text(figure(row, "given_back_mib")), text(figure(row, "sleep_s")),
                      held(wake, WAKE_S) if limited else text(wake), text(figure(row, "first_replay_s"))])
     return ["## Sleep and wake", ""] + table(["class", "GiB", "given back, MiB", "sleep, s", "wake, s", "first replay, s"], rows)
 
 
 def loops(record):
     names = ("loop_us", "launches_us", "loop_host_us", "launches_host_us")
-    rows = [[str(row["nodes"])] + [text(figure(row, f"{name}_per_iteration")) for name in names]
-            for row in member(record, "loops", list, "record")]
-    count = record["loops"][0]["iterations"]
+    rows = [[count(row, "nodes")] + [text(figure(row, f"{name}_per_iteration")) for name in names]
+            for row in rows_of(record, "loops")]
+    iterations = count(record["loops"][0], "iterations")
     return ["## A loop on the device against a launch per iteration", "",
-            f"{count} iterations of so many tiny kernels, µs per iteration.", ""] + \
+            f"{iterations} iterations of so many tiny kernels, µs per iteration.", ""] + \
         table(["nodes", "loop", "launches", "host, loop", "host, launches"], rows)
 
 
 def page(record, name):
     head = ["# What recording and replaying cost", "",
-            f"Made by `{plain(member(record, 'command', str, name), name)}` (bench/graph) on {plain(record['device'], name)}, driver "
-            f"{plain(record['driver'], name)}, {record['date'][:10]}, commit `{record['commit']}`. Medians. Record: `{name}`. "
+            f"Made by `{word(record, 'command')}` (bench/graph) on {word(record, 'device')}, driver "
+            f"{word(record, 'driver')}, {word(record, 'date')[:10]}, commit `{word(record, 'commit')}`. Medians. Record: `{name}`. "
             "Written by `tools/graph_table.py`.", ""]
     parts = [launches(record), ladders(record), memory(record), sleep(record), loops(record)]
     return "\n".join(head) + "\n" + "\n\n".join("\n".join(part) for part in parts) + "\n"
@@ -135,7 +155,7 @@ def main():
         else:
             with open(options.page, "w", encoding="utf-8") as file:
                 file.write(new)
-    except (Fault, KeyError, OSError) as fault:
+    except (Fault, OSError) as fault:
         sys.exit(f"error: {fault}")
     print("graph table: ok")
 
