@@ -51,4 +51,4 @@ ci: ## Everything CI runs
 	@.ci/run
 
 clean: ## Remove what was built
-	rm -rf build build-* gpu-package
+	rm -rf build build-* gpu-package gpu-package.tar.gz

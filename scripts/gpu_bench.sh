@@ -13,6 +13,7 @@ peers=docs/benchmarks/peers-h200.json
 
 [[ $name =~ ^[a-z0-9-]+$ ]] || die "NAME=$name becomes part of a file's name: use small letters, digits and -"
 gpu_present || die "no NVIDIA GPU is visible here"
+unpack_gpu_package
 program=gpu-package/reprise
 [ -x $program ] || program=build/reprise
 [ -x $program ] || die "there is no program: make gpu-package builds one for another machine, CUDA=1 make build for this"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # scripts/gpu_package.sh: builds the program and all GPU tests for a machine that has a GPU and CUDA's libraries but
-# not ours, and gathers them in gpu-package/: copy this checkout there and run make gpu-test.
+# not ours, and gathers them in gpu-package/ and gpu-package.tar.gz: copy this checkout with one of them there and run
+# make gpu-test.
 # NVIDIA's libraries are looked for in /usr/local/cuda/lib64 there, all others of ours lie beside the programs, and
 # checkpoints that are not in the repository, taken from SHARED (default ../shared), lie in golden/ and models/.
 # CUDA_ARCHITECTURES (default 90a-real): what to compile for.
@@ -46,7 +47,9 @@ changed=''
 [ -z "$(git status --porcelain)" ] || changed=' (modified)'
 echo "$(git rev-parse HEAD)$changed" >$package/commit
 
+# What travels: kernels for one GPU compress to less than half.
+tar -czf $package.tar.gz $package
 # A file that git knows and the tree lacks has no size.
-kib=$(($({ git ls-files -z -co --exclude-standard | xargs -0 du -ck 2>/dev/null | tail -1 | cut -f1; } || true) + $(du -sk $package | cut -f1)))
-say "$package/: $(cd $package && echo *) ($(du -sh $package | cut -f1), with the checkout $((kib / 1024)) MiB)"
-[ $kib -le $((most * 1024)) ] || die "checkout and package together are above $most MiB, which the way to a GPU machine may not take"
+kib=$(($({ git ls-files -z -co --exclude-standard | xargs -0 du -ck 2>/dev/null | tail -1 | cut -f1; } || true) + $(du -sk $package.tar.gz | cut -f1)))
+say "$package/: $(cd $package && echo *) ($(du -sh $package | cut -f1)); $package.tar.gz with the checkout: $((kib / 1024)) MiB"
+[ $kib -le $((most * 1024)) ] || die "checkout and gpu-package.tar.gz together are above $most MiB, which the way to a GPU machine may not take"

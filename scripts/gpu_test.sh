@@ -6,4 +6,5 @@
 # tools/gpu_test.py --help tells how to run some sections alone.
 source "$(dirname "$0")/lib.sh"
 
+unpack_gpu_package
 exec python3 tools/gpu_test.py --jobs "$(jobs)" --oracle-seconds "${ORACLE_SECONDS:-60}"

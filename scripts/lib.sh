@@ -27,3 +27,12 @@ cuda_choice() {
     *) die "CUDA=$CUDA is neither 0 nor 1" ;;
   esac
 }
+
+# unpack_gpu_package: where only gpu-package.tar.gz travelled, or it is newer than the folder, it becomes the folder.
+unpack_gpu_package() {
+  [ -f gpu-package.tar.gz ] || return 0
+  [ -d gpu-package ] && [ gpu-package -nt gpu-package.tar.gz ] && return 0
+  rm -rf gpu-package
+  tar -xzf gpu-package.tar.gz
+  touch gpu-package
+}
