@@ -26,6 +26,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # may lack a feature. Elsewhere a skipped test is one whose checkpoint is missing: nothing was shown then.
 MAY_SKIP = ("contract", "device", "memcheck", "racecheck", "initcheck")
 READ_UNWRITTEN = "FakeRecording.TheSelfTestComparesTheStepWithItself:WrittenInputs.TheSelfTestPoisonsTheScratchOfEachSize"
+SPINS_LONG = "ControlFlow.AnExecutableDestroyedDuringItsReplayFinishesIt"
+OF_CUBLASLT = "CudaMatmul.AgreesWithTheReferenceForAModelsShapes:CudaMatmul.CountsTheProductsThatCublasLtDoesNotTake"
 SANITIZER_TOOLS = ("memcheck", "racecheck", "initcheck")
 SANITIZER_PLACES = ["/usr/local/cuda/bin", "/usr/local/cuda/compute-sanitizer"]
 
@@ -55,31 +57,38 @@ def sharded(job, shards):
     ]
 
 
+def contract_jobs(tool, command, package):
+    """The contracts under a sanitizer. Loops and branches have a process of their own: in one that has mapped memory
+    before, the sanitizer of CUDA 13.0 loses the device in the first graph with conditional nodes, without an error of
+    its own, and without the sanitizer all is well."""
+    loops = "ControlFlow*"
+    if tool == "initcheck":
+        # Two tests are about what reads memory that nobody wrote; one spins until a kernel was launched a thousand times.
+        filters = {"": f"-{loops}:{READ_UNWRITTEN}", ", loops": f"{loops}-{SPINS_LONG}"}
+    else:
+        filters = {"": f"-{loops}", ", loops": loops}
+    return [Job(tool, f"{tool} contract_cuda{name}", [*command, f"{package}/contract_cuda", f"--gtest_filter={tests}"], 150,
+                sanitized=True) for name, tests in filters.items()]
+
+
 def sanitizer_jobs(package, sanitizer, golden):
     """Those that must be alone, and those that need not."""
-    def check(tool, *more):
-        # cuBLASLt's kernels order their shared memory by barriers that racecheck does not know.
-        own = ["--kernel-regex-exclude", "kns=nvjet"] if tool == "racecheck" else []
-        return [sanitizer, "--tool", tool, "--error-exitcode", "9", *own, *more]
-
-    # The contracts provoke errors of CUDA's calls on purpose; what they do to memory counts. Some compare the
-    # device's free memory before and after, which other processes change.
     alone, beside = [], []
     for tool in SANITIZER_TOOLS:
-        contracts = check(tool, *(["--report-api-errors", "no"] if tool == "memcheck" else []))
-        if tool == "initcheck":
-            contracts += ["--print-limit", "20"]
-        if tool != "racecheck":  # the kernels of the contracts have no shared memory to race for
-            # Two tests are about what reads memory that nobody wrote.
-            leave = [f"--gtest_filter=-{READ_UNWRITTEN}"] if tool == "initcheck" else []
-            command = [*contracts, f"{package}/contract_cuda", *leave]
-            alone.append(Job(tool, f"{tool} contract_cuda", command, 150, sanitized=True))
-        kernels = check(tool) + [f"{package}/test_kernels_cuda", "--seconds=0"]
+        check = [sanitizer, "--tool", tool, "--error-exitcode", "9"]
+        # The contracts provoke errors of CUDA's calls on purpose; what they do to memory counts. Some compare the
+        # device's free memory before and after, which other processes change. Their kernels have no shared memory
+        # for which to race.
+        quiet = {"memcheck": ["--report-api-errors", "no"], "initcheck": ["--print-limit", "20"]}
+        if tool != "racecheck":
+            alone += contract_jobs(tool, check + quiet[tool], package)
+        # cuBLASLt's kernels order their shared memory by barriers that racecheck does not know.
+        leave = [f"--gtest_filter=-{OF_CUBLASLT}"] if tool == "racecheck" else []
+        kernels = [*check, f"{package}/test_kernels_cuda", "--seconds=0", *leave]
         beside += sharded(Job(tool, f"{tool} test_kernels_cuda", kernels, 150, sanitized=True), 4)
         tokens = ["--tokens", "5,17,3,60,9,12,40,7,2,30,11,8,25,31,6,19,4", "--device", "cuda"]
         generate = [f"{package}/reprise", "generate", golden, *tokens, "--max-tokens", "6", "--print-ids", "--ignore-eos"]
-        job = Job(tool, f"{tool} reprise generate", check(tool) + generate, 90, gtest=False, sanitized=True)
-        beside.append(job)
+        beside.append(Job(tool, f"{tool} reprise generate", check + generate, 90, gtest=False, sanitized=True))
     return alone, beside
 
 
