@@ -133,10 +133,11 @@ void GraphRunner::Impl::record_and_test(StateSaver& states) {
 void GraphRunner::Impl::require_recorded(std::string_view call) {
   if (state.get() == RunState::recorded) return;
   harness.device().state().require_usable();  // where it is lost, that is the reason
-  throw UsageError(fmt::format(
-      "{} of runner '{}' is refused: it is {}{}{}; {}", call, name(), to_string(state.get()),
-      reason.empty() ? "" : ": ", reason,
-      state.get() == RunState::cold ? "call capture() first" : "call reset() and capture() again"));
+  const char* fix = state.get() == RunState::cold    ? "call capture() first"
+                    : state.get() == RunState::stale ? "or reset() and capture() again"
+                                                     : "call reset() and capture() again";
+  throw UsageError(fmt::format("{} of runner '{}' is refused: it is {}{}{}; {}", call, name(),
+                               to_string(state.get()), reason.empty() ? "" : ": ", reason, fix));
 }
 
 void GraphRunner::Impl::load(std::span<const Input> inputs, Stream& stream) {

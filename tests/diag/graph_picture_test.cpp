@@ -138,6 +138,19 @@ TEST(ProgrammaticEdges, ShowInEveryFormat) {
   EXPECT_THAT(graph_html(graph, {}), HasSubstr("\"programmatic\":[2]"));
 }
 
+TEST(ProgrammaticEdges, OfABodyAreItsOwn) {
+  std::vector<NodeInfo> nodes{fake_node("steps", {}, NodeKind::conditional)};
+  nodes[0].function = "while";
+  nodes[0].bodies.push_back(programmatic_step());
+  const std::string svg = graph_svg(fake_graph(nodes), {});
+  std::size_t early = 0;
+  for (const Element& element : read_markup(svg, false)) {
+    const auto style = element.attributes.find("class");
+    early += style != element.attributes.end() && style->second == "edge early" ? 1 : 0;
+  }
+  EXPECT_EQ(early, 2u);
+}
+
 TEST(GraphDot, HostileLabelsAreText) {
   const Graph graph = fake_graph(hostile_step());
   const auto dot = read_dot(graph_dot(graph, hostile_caption()));
