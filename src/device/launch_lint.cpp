@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/launch_lint.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <reprise/error.h>
@@ -54,11 +56,12 @@ bool overlap(const KeptRange& a, const KeptRange& b) {
   return a.bytes > 0 && b.bytes > 0 && a.data < b.data + b.bytes && b.data < a.data + a.bytes;
 }
 
+bool lacks_wait(const NodeInfo& node) {
+  return !node.declared.waits && (node.declared.programmatic || !node.programmatic.empty());
+}
+
 std::optional<std::string> missing_wait(const Placed& placed) {
-  const NodeInfo& node = *placed.node;
-  if (node.declared.waits || (!node.declared.programmatic && node.programmatic.empty())) {
-    return std::nullopt;
-  }
+  if (!lacks_wait(*placed.node)) return std::nullopt;
   return fmt::format(
       "{} is launched programmatically but does not declare that it waits for the kernel before "
       "it; {}",
@@ -79,6 +82,66 @@ std::optional<std::string> written_prefetch(const Placed& reader, const Placed& 
   return std::nullopt;
 }
 
+/// Stretches of memory that the nodes write, ascending, none touching another.
+class Written {
+ public:
+  explicit Written(std::span<const NodeInfo> nodes) {
+    add(nodes);
+    std::sort(stretches_.begin(), stretches_.end(),
+              [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
+    std::size_t kept = 0;
+    for (const Stretch& stretch : stretches_) {
+      if (kept > 0 && stretch.begin <= stretches_[kept - 1].end) {
+        stretches_[kept - 1].end = std::max(stretches_[kept - 1].end, stretch.end);
+      } else {
+        stretches_[kept++] = stretch;
+      }
+    }
+    stretches_.resize(kept);
+  }
+  bool meets(const KeptRange& range) const {
+    if (range.bytes == 0) return false;
+    const Stretch asked = stretch_of(range);
+    const auto next =
+        std::partition_point(stretches_.begin(), stretches_.end(),
+                             [&](const Stretch& stretch) { return stretch.end <= asked.begin; });
+    return next != stretches_.end() && next->begin < asked.end;
+  }
+
+ private:
+  struct Stretch {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+  };
+  static Stretch stretch_of(const KeptRange& range) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(range.data);
+    return {.begin = begin, .end = begin + range.bytes};
+  }
+  void add(std::span<const NodeInfo> nodes) {
+    for (const NodeInfo& node : nodes) {
+      for (const KeptRange& range : node.declared.writes) {
+        if (range.bytes > 0) stretches_.push_back(stretch_of(range));
+      }
+      for (const auto& body : node.bodies) add(body);
+    }
+  }
+
+  std::vector<Stretch> stretches_;
+};
+
+/// Whether there is a fault at all: every recording is asked this, and few have one to be told.
+bool any_fault(std::span<const NodeInfo> nodes, const Written& written) {
+  return std::any_of(nodes.begin(), nodes.end(), [&](const NodeInfo& node) {
+    const auto& prefetches = node.declared.prefetches;
+    return lacks_wait(node) ||
+           (node.declared.programmatic &&
+            std::any_of(prefetches.begin(), prefetches.end(),
+                        [&](const KeptRange& range) { return written.meets(range); })) ||
+           std::any_of(node.bodies.begin(), node.bodies.end(),
+                       [&](const auto& body) { return any_fault(body, written); });
+  });
+}
+
 }  // namespace
 
 DeclaredLaunch keep(const LaunchDeclaration& declaration) {
@@ -91,6 +154,7 @@ DeclaredLaunch keep(const LaunchDeclaration& declaration) {
 }
 
 std::optional<std::string> launch_fault(std::span<const NodeInfo> nodes) {
+  if (!any_fault(nodes, Written(nodes))) return std::nullopt;
   std::vector<Placed> all;
   place(nodes, {}, all);
   for (const Placed& placed : all) {

@@ -15,6 +15,7 @@ void GraphPool::Impl::test(Bucket& bucket, StateSaver& states) {
   std::string reason;
   try {
     const auto difference = self_test(harness, *bucket.recorded, states);
+    if (const std::string line = states.staging().take_note(); !line.empty()) note(line);
     if (!difference) {
       bucket.self_test = SelfTest::passed;
       return;

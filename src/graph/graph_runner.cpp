@@ -118,7 +118,9 @@ void GraphRunner::Impl::record(StateSaver& states) {
 void GraphRunner::Impl::record_and_test(StateSaver& states) {
   record(states);
   if (options.self_test && !harness.step().undeclared_state) {
-    if (const auto difference = self_test(harness, *recorded, states)) {
+    const auto difference = self_test(harness, *recorded, states);
+    if (const std::string line = states.staging().take_note(); !line.empty()) options.on_note(line);
+    if (difference) {
       state.set(RunState::disabled);
       reason = *difference;
       throw Error(

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/self_test.h"
 
-#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -9,11 +8,6 @@
 
 namespace reprise {
 namespace {
-
-struct Snapshot {
-  std::string name;
-  std::vector<std::byte> bytes;
-};
 
 bool is_result(const BindingTable::Entry& entry, int variant) {
   const Binding& binding = entry.binding;
@@ -41,30 +35,19 @@ void poison(StepHarness& harness, int rows, std::span<const ScratchRange> scratc
   }
 }
 
-std::vector<Snapshot> results(StepHarness& harness, StepKey key, Stream& stream) {
-  const BindingTable& table = harness.table();
-  std::vector<Snapshot> snapshots;
+struct Results {
+  std::vector<std::string_view> names;
+  std::vector<MemoryView> memory;
+};
+
+Results results_of(const BindingTable& table, StepKey key) {
+  Results results;
   for (std::size_t index = 0; index < table.size(); ++index) {
     if (!is_result(table[index], key.variant)) continue;
-    const TensorView tensor = table.tensor(index, key.rows);
-    Snapshot snapshot{table[index].binding.name, std::vector<std::byte>(tensor.bytes())};
-    stream.copy(pageable(std::span(snapshot.bytes)), view_of(tensor));
-    snapshots.push_back(std::move(snapshot));
+    results.names.push_back(table[index].binding.name);
+    results.memory.push_back(view_of(table.tensor(index, key.rows)));
   }
-  return snapshots;
-}
-
-std::optional<std::string> difference(const std::vector<Snapshot>& eager,
-                                      const std::vector<Snapshot>& replay, std::string_view what) {
-  for (std::size_t i = 0; i < eager.size(); ++i) {
-    const auto [first, second] =
-        std::mismatch(eager[i].bytes.begin(), eager[i].bytes.end(), replay[i].bytes.begin());
-    if (first != eager[i].bytes.end()) {
-      return fmt::format("{} differs from eager: '{}' at byte {} of {}", what, eager[i].name,
-                         first - eager[i].bytes.begin(), eager[i].bytes.size());
-    }
-  }
-  return std::nullopt;
+  return results;
 }
 
 }  // namespace
@@ -82,17 +65,22 @@ std::optional<std::string> self_test(StepHarness& harness, RecordedStep& recorde
     harness.reload(stream);
     poison(harness, key.rows, recorded.scratch, pattern, stream);
     launch();
-    return results(harness, key, stream);
   };
+  const Results results = results_of(harness.table(), key);
   // Outputs get one pattern, so that bytes a step rightly leaves alone agree; scratch gets two, so
   // that a result which depends on scratch nobody wrote does not.
-  const auto eager = run(0x5A, [&] { harness.call(StepPhase::eager, key, stream); });
+  run(0x5A, [&] { harness.call(StepPhase::eager, key, stream); });
+  states.staging().keep(results.memory, stream);
   if (!recorded.fake()) harness.executables().make_ready_quietly(*recorded.graph, stream);
-  const auto replay = run(0xA5, [&] { harness.replay(recorded, stream); });
+  run(0xA5, [&] { harness.replay(recorded, stream); });
+  const auto difference = states.staging().compare(results.memory, stream);
   states.restore(stream);
   harness.reload(stream);
-  return difference(eager, replay,
-                    recorded.fake() ? "fake replay (the step itself, no graph)" : "replay");
+  if (!difference) return std::nullopt;
+  return fmt::format("{} differs from eager: '{}' at byte {} of {}",
+                     recorded.fake() ? "fake replay (the step itself, no graph)" : "replay",
+                     results.names[difference->result], difference->byte,
+                     results.memory[difference->result].bytes);
 }
 
 }  // namespace reprise

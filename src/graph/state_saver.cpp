@@ -5,7 +5,7 @@
 
 namespace reprise {
 
-StateSaver::StateSaver(StepHarness& harness, Stream& stream) {
+StateSaver::StateSaver(StepHarness& harness, Stream& stream) : staging_(harness.device()) {
   const BindingTable& table = harness.table();
   for (std::size_t index = 0; index < table.size(); ++index) {
     if (table[index].binding.kind != BindingKind::state) continue;

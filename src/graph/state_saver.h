@@ -6,6 +6,7 @@
 
 #include <reprise/device.h>
 
+#include "graph/result_staging.h"
 #include "graph/step_harness.h"
 
 namespace reprise {
@@ -19,6 +20,8 @@ class StateSaver {
   void restore(Stream& stream);
   /// The same where another exception is on its way: what fails here is not told.
   void restore_quietly(Stream& stream) noexcept;
+  /// For the self-tests that are made meanwhile: goes with the copies.
+  ResultStaging& staging() noexcept { return staging_; }
 
  private:
   struct Saved {
@@ -26,6 +29,7 @@ class StateSaver {
     Buffer copy;
   };
   std::vector<Saved> saved_;
+  ResultStaging staging_;
 };
 
 }  // namespace reprise

@@ -141,7 +141,7 @@ BodyStream::~BodyStream() {
 std::unique_ptr<ConditionalCapture> CudaStream::begin_conditional(const ConditionalSpec& spec) {
   check(cudaSetDevice(owner->properties.ordinal), *this, call_of(spec));
   require_driver(*owner, spec);
-  labels_will_change();  // raw launches so far come before the node
+  look_for_new_nodes();  // raw launches so far come before the node
   return std::make_unique<CudaConditional>(*this, spec);
 }
 
@@ -200,7 +200,7 @@ void CudaConditional::end_body() {
   const std::shared_ptr<LiveRecording> body = stream_.recording();
   const cudaGraph_t graph = graphs_.at(recorded_.bodies.size());
   try {
-    stream_.labels_will_change();  // finds a body spoilt, before its graph is looked at
+    stream_.look_for_new_nodes();  // finds a body spoilt, before its graph is looked at
     if (spec_.kind == ConditionalSpec::Kind::loop) {
       check(launch_next_test(stream_.handle(), handle_, spec_.condition, count_,
                              spec_.max_iterations),

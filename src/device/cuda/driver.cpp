@@ -29,6 +29,17 @@ cudaError_t get_dependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaG
 #endif
 }
 
+cudaError_t get_edges(cudaGraph_t graph, GraphEdges* edges, std::size_t* count) {
+  cudaGraphNode_t* const from = edges == nullptr ? nullptr : edges->from.data();
+  cudaGraphNode_t* const to = edges == nullptr ? nullptr : edges->to.data();
+  cudaGraphEdgeData* const data = edges == nullptr ? nullptr : edges->data.data();
+#if CUDART_VERSION >= 13000
+  return cudaGraphGetEdges(graph, from, to, data, count);
+#else
+  return cudaGraphGetEdges_v2(graph, from, to, data, count);
+#endif
+}
+
 /// `version` is the CUDA version whose form of the call this code was written against.
 template <class Function>
 void find_entry(const char* name, [[maybe_unused]] unsigned version, Function& out) {
@@ -51,7 +62,9 @@ cudaError_t capture_tail(cudaStream_t stream, CaptureTail& out) {
   const cudaGraphNode_t* nodes = nullptr;
   const cudaGraphEdgeData* edges = nullptr;  // asked for: a programmatic edge is an error otherwise
   std::size_t count = 0;
-  out = {};
+  out.status = cudaStreamCaptureStatusNone;
+  out.graph = nullptr;
+  out.tail.clear();
   const cudaError_t status = capture_info(stream, &out.status, &out.graph, &nodes, &edges, &count);
   // The array lives until the next call on the stream only.
   if (status == cudaSuccess && out.status == cudaStreamCaptureStatusActive && nodes != nullptr) {
@@ -61,13 +74,34 @@ cudaError_t capture_tail(cudaStream_t stream, CaptureTail& out) {
 }
 
 cudaError_t node_dependencies(cudaGraphNode_t node, NodeDependencies& out) {
-  std::size_t count = 0;
-  out = {};
-  cudaError_t status = get_dependencies(node, nullptr, nullptr, &count);
-  if (status != cudaSuccess || count == 0) return status;
+  constexpr std::size_t kUsual = 4;  // room for those of nearly every node: one call then does
+  std::size_t count = kUsual;
+  out.nodes.assign(kUsual, nullptr);
+  out.edges.assign(kUsual, {});
+  cudaError_t status = get_dependencies(node, out.nodes.data(), out.edges.data(), &count);
+  if (status == cudaSuccess && count >= kUsual) {  // there may be more
+    status = get_dependencies(node, nullptr, nullptr, &count);
+    if (status == cudaSuccess) {
+      out.nodes.resize(count);
+      out.edges.resize(count);
+      status = get_dependencies(node, out.nodes.data(), out.edges.data(), &count);
+    }
+  }
+  if (status != cudaSuccess) count = 0;
   out.nodes.resize(count);
   out.edges.resize(count);
-  return get_dependencies(node, out.nodes.data(), out.edges.data(), &count);
+  return status;
+}
+
+cudaError_t graph_edges(cudaGraph_t graph, GraphEdges& out) {
+  std::size_t count = 0;
+  out = {};
+  const cudaError_t status = get_edges(graph, nullptr, &count);
+  if (status != cudaSuccess || count == 0) return status;
+  out.from.resize(count);
+  out.to.resize(count);
+  out.data.resize(count);
+  return get_edges(graph, &out, &count);
 }
 
 cudaError_t add_graph_node(cudaGraph_t graph, const std::vector<cudaGraphNode_t>& before,

@@ -41,6 +41,13 @@ struct NodeDependencies {
   std::vector<cudaGraphEdgeData> edges;
 };
 cudaError_t node_dependencies(cudaGraphNode_t node, NodeDependencies& out);
+/// All edges of a graph: to[i] comes after from[i].
+struct GraphEdges {
+  std::vector<cudaGraphNode_t> from;
+  std::vector<cudaGraphNode_t> to;
+  std::vector<cudaGraphEdgeData> data;
+};
+cudaError_t graph_edges(cudaGraph_t graph, GraphEdges& out);
 /// Takes `node` out from behind `before`, which is what node_dependencies() answers.
 cudaError_t remove_dependencies(cudaGraph_t graph, cudaGraphNode_t node,
                                 const NodeDependencies& before);

@@ -37,8 +37,8 @@ struct GraphNodes {
 std::string describe_node(std::size_t index, const NodeInfo& info);
 
 /// Reads kinds, functions, attributes and edges. Every node comes after those it depends on. Throws
-/// CaptureError for a node that allocates or frees memory.
-GraphNodes read_nodes(cudaGraph_t graph, const NodeLabels& labels, StreamState& stream);
+/// CaptureError for a node that allocates or frees memory. Moves what `labels` says of each out.
+GraphNodes read_nodes(cudaGraph_t graph, NodeLabels& labels, StreamState& stream);
 
 class CudaGraph final : public RecordedGraph {
  public:

@@ -6,6 +6,7 @@
 #include <reprise/cuda_launch.h>
 #include <reprise/error.h>
 
+#include "device/cuda/own_launch.h"
 #include "device/cuda/status.h"
 #include "device/cuda/stream.h"
 #include "device/launch_lint.h"
@@ -37,7 +38,7 @@ bool compiled_to_wait(const void* kernel) {
 void launch_by_address(Stream& stream, std::string_view label, const void* kernel,
                        const LaunchShape& shape, const LaunchDeclaration& declaration,
                        void** arguments) {
-  const cudaStream_t handle = native(stream);  // refuses another device first
+  const cudaStream_t handle = own_launch_handle(stream);  // refuses another device first
   if (!stream.recording()) {
     require_declared_wait(declaration, "cuda::launch", label, stream.state());
   }
@@ -53,8 +54,8 @@ void launch_by_address(Stream& stream, std::string_view label, const void* kerne
   config.stream = handle;
   config.attrs = &attribute;
   config.numAttrs = programmatic ? 1 : 0;
-  cudaLaunchKernelExC(&config, kernel, arguments);  // note_declared() asks for its error
-  note_declared(stream, label, declaration, programmatic);
+  cudaLaunchKernelExC(&config, kernel, arguments);  // note_own_launch() asks for its error
+  note_own_launch(stream, label, declaration, programmatic, known_launch(kernel, config));
 }
 
 }  // namespace reprise::cuda

@@ -6,6 +6,7 @@
 
 #include "device/checks.h"
 #include "device/cuda/event.h"
+#include "device/cuda/own_launch.h"
 #include "device/cuda/stream.h"
 
 namespace reprise::cuda {
@@ -28,6 +29,14 @@ cudaStream_t native(Stream& stream) {
   CudaStream& state = cuda_stream(stream, "cuda::native");
   checks::admit_work(state, "cuda::native");
   state.before_raw_work();
+  state.hand_out();
+  return state.handle();
+}
+
+cudaStream_t own_launch_handle(Stream& stream) {
+  CudaStream& state = cuda_stream(stream, "cuda::native");
+  checks::admit_work(state, "cuda::native");
+  state.before_raw_work();
   return state.handle();
 }
 
@@ -36,17 +45,18 @@ void note_work(Stream& stream, std::string_view label) {
 }
 
 void note_work(Stream& stream, std::string_view label, const LaunchDeclaration& declaration) {
-  note_declared(stream, label, declaration, has_programmatic_launch(stream.device()));
+  note_own_launch(stream, label, declaration, has_programmatic_launch(stream.device()), {});
 }
 
-void note_declared(Stream& stream, std::string_view label, const LaunchDeclaration& declaration,
-                   bool supported) {
+void note_own_launch(Stream& stream, std::string_view label, const LaunchDeclaration& declaration,
+                     bool supported, const KnownLaunch& launch) {
   CudaStream& state = cuda_stream(stream, "cuda::note_work");
   state.after_raw_work(label);
   if (!stream.recording()) return;
   DeclaredLaunch declared = keep(declaration);
   declared.supported = supported;
-  state.declare_new_nodes(declared);
+  // Who has the handle may have given the stream attributes, and with it the node.
+  state.declare_new_nodes(std::move(declared), state.handed_out() ? KnownLaunch{} : launch);
 }
 
 cudaEvent_t native(Event& event) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
 #include <unordered_map>
 
 #include <cxxabi.h>
@@ -90,9 +91,15 @@ std::array<std::uint32_t, 3> clusters(const cudaLaunchAttributeValue& value) {
   return {side(value.clusterDim.x), side(value.clusterDim.y), side(value.clusterDim.z)};
 }
 
-/// What is compiled into the kernel: for people only, so an answer that fails is left out.
-void read_compiled(const CUDA_KERNEL_NODE_PARAMS& params, StreamState& stream,
-                   LaunchGeometry& launch) {
+/// What is compiled into a kernel. But for the name it is for people only, so an answer that fails
+/// is left out.
+struct Compiled {
+  std::string name;
+  int registers = 0;
+  std::size_t static_shared_bytes = 0;
+};
+
+Compiled read_compiled(const CUDA_KERNEL_NODE_PARAMS& params, StreamState& stream) {
   const DriverCalls& driver = DriverCalls::get();
   const auto read = [&](CUfunction_attribute attribute) {
     int value = 0;
@@ -107,13 +114,19 @@ void read_compiled(const CUDA_KERNEL_NODE_PARAMS& params, StreamState& stream,
     }
     return result == CUDA_SUCCESS ? value : 0;
   };
-  launch.registers = read(CU_FUNC_ATTRIBUTE_NUM_REGS);
-  launch.static_shared_bytes =
-      static_cast<std::size_t>(std::max(read(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), 0));
+  return {.name = function_name(params),
+          .registers = read(CU_FUNC_ATTRIBUTE_NUM_REGS),
+          .static_shared_bytes =
+              static_cast<std::size_t>(std::max(read(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), 0))};
 }
 
 /// Attributes that change what an executable must look like and that CUDA can read back.
-void add_launch_attributes(cudaGraphNode_t node, LaunchGeometry& launch, WordHash& hash) {
+struct LaunchAttributes {
+  std::array<std::uint64_t, 7> words = {};
+  std::array<std::uint32_t, 3> cluster = {};
+};
+
+LaunchAttributes read_attributes(cudaGraphNode_t node) {
   const auto read = [node](cudaLaunchAttributeID id) {
     cudaLaunchAttributeValue value{};
     if (cudaGraphKernelNodeGetAttribute(node, id, &value) != cudaSuccess) {
@@ -123,43 +136,89 @@ void add_launch_attributes(cudaGraphNode_t node, LaunchGeometry& launch, WordHas
     return value;
   };
   const auto word = [](int number) { return static_cast<std::uint64_t>(number); };
-  hash.add(word(read(cudaLaunchAttributeCooperative).cooperative));
-  hash.add(word(read(cudaLaunchAttributePriority).priority));
   const auto cluster = read(cudaLaunchAttributeClusterDimension);
-  for (const unsigned side : {cluster.clusterDim.x, cluster.clusterDim.y, cluster.clusterDim.z}) {
-    hash.add(side);
-  }
-  launch.cluster = clusters(cluster);
-  hash.add(word(read(cudaLaunchAttributeClusterSchedulingPolicyPreference)
-                    .clusterSchedulingPolicyPreference));
-  hash.add(word(read(cudaLaunchAttributeMemSyncDomain).memSyncDomain));
+  return {.words = {word(read(cudaLaunchAttributeCooperative).cooperative),
+                    word(read(cudaLaunchAttributePriority).priority), cluster.clusterDim.x,
+                    cluster.clusterDim.y, cluster.clusterDim.z,
+                    word(read(cudaLaunchAttributeClusterSchedulingPolicyPreference)
+                             .clusterSchedulingPolicyPreference),
+                    word(read(cudaLaunchAttributeMemSyncDomain).memSyncDomain)},
+          .cluster = clusters(cluster)};
 }
 
-void read_kernel(cudaGraphNode_t node, NodeInfo& info, StreamState& stream) {
-  const DriverCalls& driver = DriverCalls::get();
-  if (driver.graph_kernel_node_get_params == nullptr) {
-    throw DeviceError(
-        fmt::format("device {}: the driver has no cuGraphKernelNodeGetParams; "
-                    "install a driver for CUDA 12.4 or newer",
-                    stream.owner->label()));
+/// Reads kernels, and asks CUDA once for what many nodes have in common. Lives as long as one graph
+/// is read, so that no function goes away meanwhile.
+class KernelReader {
+ public:
+  explicit KernelReader(StreamState& stream) : stream_(stream) {}
+
+  /// `launch`: what is known of it.
+  void read(cudaGraphNode_t node, const KnownLaunch& launch, NodeInfo& info) {
+    const auto like = likes_.find(launch.kernel);
+    if (launch.kernel != nullptr && like != likes_.end()) {
+      put(like->second, launch, info);
+      return;
+    }
+    const CUDA_KERNEL_NODE_PARAMS params = read_params(node);
+    const Like read{.compiled = &compiled(params), .attributes = read_attributes(node)};
+    put(read,
+        {.kernel = nullptr,
+         .grid = {params.gridDimX, params.gridDimY, params.gridDimZ},
+         .block = {params.blockDimX, params.blockDimY, params.blockDimZ},
+         .dynamic_shared_bytes = params.sharedMemBytes},
+        info);
+    if (launch.kernel != nullptr) likes_.emplace(launch.kernel, read);
   }
-  CUDA_KERNEL_NODE_PARAMS params{};
-  // The runtime's own call fails for kernels that it did not register, such as a library's.
-  check(to_runtime(driver.graph_kernel_node_get_params(node, &params)), stream, kCall);
-  info.function = function_name(params);
-  WordHash hash;
-  for (const unsigned number : {params.gridDimX, params.gridDimY, params.gridDimZ, params.blockDimX,
-                                params.blockDimY, params.blockDimZ, params.sharedMemBytes}) {
-    hash.add(number);
+
+ private:
+  /// What all known launches of a kernel agree in.
+  struct Like {
+    const Compiled* compiled;
+    LaunchAttributes attributes;
+  };
+
+  CUDA_KERNEL_NODE_PARAMS read_params(cudaGraphNode_t node) const {
+    const DriverCalls& driver = DriverCalls::get();
+    if (driver.graph_kernel_node_get_params == nullptr) {
+      throw DeviceError(
+          fmt::format("device {}: the driver has no cuGraphKernelNodeGetParams; "
+                      "install a driver for CUDA 12.4 or newer",
+                      stream_.owner->label()));
+    }
+    CUDA_KERNEL_NODE_PARAMS params{};
+    // The runtime's own call fails for kernels that it did not register, such as a library's.
+    check(to_runtime(driver.graph_kernel_node_get_params(node, &params)), stream_, kCall);
+    return params;
   }
-  LaunchGeometry& launch = info.launch.emplace();
-  launch.grid = {params.gridDimX, params.gridDimY, params.gridDimZ};
-  launch.block = {params.blockDimX, params.blockDimY, params.blockDimZ};
-  launch.dynamic_shared_bytes = params.sharedMemBytes;
-  read_compiled(params, stream, launch);
-  add_launch_attributes(node, launch, hash);
-  info.attributes = hash.value();
-}
+
+  const Compiled& compiled(const CUDA_KERNEL_NODE_PARAMS& params) {
+    const void* const handle = params.func != nullptr ? static_cast<const void*>(params.func)
+                                                      : static_cast<const void*>(params.kern);
+    const auto found = compiled_.find(handle);
+    if (found != compiled_.end()) return found->second;
+    return compiled_.emplace(handle, read_compiled(params, stream_)).first->second;
+  }
+
+  static void put(const Like& like, const KnownLaunch& launch, NodeInfo& info) {
+    info.function = like.compiled->name;
+    WordHash hash;
+    for (const std::uint32_t number : launch.grid) hash.add(number);
+    for (const std::uint32_t number : launch.block) hash.add(number);
+    hash.add(static_cast<std::uint32_t>(launch.dynamic_shared_bytes));
+    for (const std::uint64_t word : like.attributes.words) hash.add(word);
+    info.attributes = hash.value();
+    info.launch = LaunchGeometry{.grid = launch.grid,
+                                 .block = launch.block,
+                                 .cluster = like.attributes.cluster,
+                                 .dynamic_shared_bytes = launch.dynamic_shared_bytes,
+                                 .static_shared_bytes = like.compiled->static_shared_bytes,
+                                 .registers = like.compiled->registers};
+  }
+
+  StreamState& stream_;
+  std::unordered_map<const void*, Compiled> compiled_;  // its elements stay where they are
+  std::unordered_map<const void*, Like> likes_;
+};
 
 /// From the first byte that is written to the last: what lies between the rows counts as well.
 KeptRange written_range(const void* first, std::size_t width, std::size_t height,
@@ -194,29 +253,37 @@ void read_fill(cudaGraphNode_t node, NodeInfo& info, StreamState& stream) {
   info.declared.writes.push_back(written_range(params.dst, width, params.height, params.pitch));
 }
 
-NodeInfo read_node(cudaGraphNode_t node, const NodeLabels& labels, StreamState& stream) {
-  cudaGraphNodeType type{};
-  check(cudaGraphNodeGetType(node, &type), stream, kCall);
+void refuse_allocation(cudaGraphNodeType type, const std::string& label, StreamState& stream) {
+  if (type != cudaGraphNodeTypeMemAlloc && type != cudaGraphNodeTypeMemFree) return;
+  throw CaptureError(
+      CaptureFault::refused,
+      fmt::format("capture on {}: the recording {} memory by a node ('{}'); allocate before "
+                  "recording, or from the recording's memory pool",
+                  checks::describe(stream),
+                  type == cudaGraphNodeTypeMemAlloc ? "allocates" : "frees", label));
+}
+
+/// Moves what is known of the node out of `labels`.
+NodeInfo read_node(cudaGraphNode_t node, NodeLabels& labels, KernelReader& kernels,
+                   StreamState& stream) {
+  NamedNode none;
+  NamedNode* const found = labels.find(node);
+  NamedNode& known = found == nullptr ? none : *found;
+  cudaGraphNodeType type = cudaGraphNodeTypeKernel;
+  if (known.launch.kernel == nullptr) check(cudaGraphNodeGetType(node, &type), stream, kCall);
+  refuse_allocation(type, known.label, stream);
   NodeInfo info;
   info.kind = kind_of(type);
-  info.label = labels.of(node);
-  if (type == cudaGraphNodeTypeMemAlloc || type == cudaGraphNodeTypeMemFree) {
-    throw CaptureError(
-        CaptureFault::refused,
-        fmt::format("capture on {}: the recording {} memory by a node ('{}'); allocate before "
-                    "recording, or from the recording's memory pool",
-                    checks::describe(stream),
-                    type == cudaGraphNodeTypeMemAlloc ? "allocates" : "frees", info.label));
-  }
+  info.label = std::move(known.label);
   if (info.kind == NodeKind::kernel) {
-    read_kernel(node, info, stream);
-    info.declared = labels.declared(node);
+    kernels.read(node, known.launch, info);
+    info.declared = std::move(known.declared);
   }
   if (info.kind == NodeKind::copy) read_copy(node, info, stream);
   if (info.kind == NodeKind::fill) read_fill(node, info, stream);
-  if (const ConditionalNode* const known = labels.conditional(node)) {
-    info.function = known->function;
-    info.bodies = known->bodies;
+  if (const ConditionalNode* const conditional = labels.conditional(node)) {
+    info.function = conditional->function;
+    info.bodies = conditional->bodies;
   }
   return info;
 }
@@ -228,74 +295,117 @@ class Ordered {
   Ordered(cudaGraph_t graph, StreamState& stream) {
     std::size_t count = 0;
     check(cudaGraphGetNodes(graph, nullptr, &count), stream, kCall);
-    std::vector<cudaGraphNode_t> all(count);
-    if (count > 0) check(cudaGraphGetNodes(graph, all.data(), &count), stream, kCall);
-    for (const cudaGraphNode_t node : all) {
-      NodeDependencies before;
-      check(node_dependencies(node, before), stream, kCall);
-      before_.emplace(node, std::move(before));
-    }
-    for (const cudaGraphNode_t node : all) place(node);
+    all_.resize(count);
+    if (count > 0) check(cudaGraphGetNodes(graph, all_.data(), &count), stream, kCall);
+    read_edges(graph, stream);
+    index_.assign(count, kUnplaced);
+    nodes_.reserve(count);
+    for (std::uint32_t position = 0; position < count; ++position) place(position);
   }
-  const std::vector<cudaGraphNode_t>& nodes() const { return nodes_; }
+  std::vector<cudaGraphNode_t> nodes() const {
+    std::vector<cudaGraphNode_t> handles;
+    handles.reserve(nodes_.size());
+    for (const std::uint32_t position : nodes_) handles.push_back(all_[position]);
+    return handles;
+  }
 
-  void fill_edges(cudaGraphNode_t node, NodeInfo& info) const {
-    const NodeDependencies& before = before_.at(node);
+  void fill_edges(std::size_t index, NodeInfo& info) const {
     std::vector<std::pair<std::uint32_t, std::uint64_t>> edges;
-    for (std::size_t i = 0; i < before.nodes.size(); ++i) {
-      const cudaGraphEdgeData& edge = before.edges[i];
-      edges.emplace_back(index_.at(before.nodes[i]), std::uint64_t{edge.from_port} << 16 |
-                                                         std::uint64_t{edge.to_port} << 8 |
-                                                         std::uint64_t{edge.type});
-    }
+    for (const Edge& edge : before(nodes_[index])) edges.emplace_back(index_[edge.from], edge.data);
     std::sort(edges.begin(), edges.end());
     WordHash hash;
     hash.add(info.attributes);
-    for (const auto& [index, edge] : edges) {
-      info.dependencies.push_back(index);
-      if ((edge & 0xff) == cudaGraphDependencyTypeProgrammatic) info.programmatic.push_back(index);
+    for (const auto& [earlier, edge] : edges) {
+      info.dependencies.push_back(earlier);
+      if ((edge & 0xff) == cudaGraphDependencyTypeProgrammatic) {
+        info.programmatic.push_back(earlier);
+      }
       hash.add(edge);
     }
     info.attributes = hash.value();
   }
 
  private:
-  void place(cudaGraphNode_t node) {
-    std::vector<cudaGraphNode_t> open{node};
+  static constexpr std::uint32_t kUnplaced = ~std::uint32_t{0};
+
+  struct Edge {
+    std::uint32_t to;  // positions in CUDA's order
+    std::uint32_t from;
+    std::uint64_t data;
+  };
+
+  void read_edges(cudaGraph_t graph, StreamState& stream) {
+    GraphEdges read;
+    check(graph_edges(graph, read), stream, kCall);
+    std::unordered_map<cudaGraphNode_t, std::uint32_t> positions;
+    positions.reserve(all_.size());
+    for (const cudaGraphNode_t node : all_) {
+      positions.emplace(node, static_cast<std::uint32_t>(positions.size()));
+    }
+    edges_.reserve(read.to.size());
+    for (std::size_t i = 0; i < read.to.size(); ++i) {
+      const cudaGraphEdgeData& data = read.data[i];
+      edges_.push_back({.to = positions.at(read.to[i]),
+                        .from = positions.at(read.from[i]),
+                        .data = std::uint64_t{data.from_port} << 16 |
+                                std::uint64_t{data.to_port} << 8 | std::uint64_t{data.type}});
+    }
+    // The latest first: place() takes the last one that it was given.
+    std::sort(edges_.begin(), edges_.end(), [](const Edge& a, const Edge& b) {
+      return a.to != b.to ? a.to < b.to : a.from > b.from;
+    });
+    first_edge_.assign(all_.size() + 1, 0);
+    for (const Edge& edge : edges_) ++first_edge_[edge.to + 1];
+    for (std::size_t i = 1; i < first_edge_.size(); ++i) first_edge_[i] += first_edge_[i - 1];
+  }
+
+  /// The edges that lead to a node.
+  std::span<const Edge> before(std::uint32_t position) const {
+    return std::span(edges_).subspan(first_edge_[position],
+                                     first_edge_[position + 1] - first_edge_[position]);
+  }
+
+  void place(std::uint32_t position) {
+    std::vector<std::uint32_t> open{position};
     while (!open.empty()) {
-      const cudaGraphNode_t next = open.back();
-      if (index_.contains(next)) {
+      const std::uint32_t next = open.back();
+      if (index_[next] != kUnplaced) {
         open.pop_back();
         continue;
       }
       const std::size_t depth = open.size();
-      for (const cudaGraphNode_t earlier : before_.at(next).nodes) {
-        if (!index_.contains(earlier)) open.push_back(earlier);
+      for (const Edge& edge : before(next)) {
+        if (index_[edge.from] == kUnplaced) open.push_back(edge.from);
       }
       if (open.size() > depth) continue;
       open.pop_back();
-      index_.emplace(next, static_cast<std::uint32_t>(nodes_.size()));
+      index_[next] = static_cast<std::uint32_t>(nodes_.size());
       nodes_.push_back(next);
     }
   }
 
-  std::unordered_map<cudaGraphNode_t, NodeDependencies> before_;
-  std::unordered_map<cudaGraphNode_t, std::uint32_t> index_;
-  std::vector<cudaGraphNode_t> nodes_;
+  std::vector<cudaGraphNode_t> all_;  // in CUDA's order
+  std::vector<Edge> edges_;           // by the node that they lead to
+  std::vector<std::size_t> first_edge_;
+  std::vector<std::uint32_t> index_;  // by position: the place in nodes_
+  std::vector<std::uint32_t> nodes_;  // positions
 };
 
 }  // namespace
 
-GraphNodes read_nodes(cudaGraph_t graph, const NodeLabels& labels, StreamState& stream) {
+GraphNodes read_nodes(cudaGraph_t graph, NodeLabels& labels, StreamState& stream) {
   const Ordered ordered(graph, stream);
+  KernelReader kernels(stream);
   GraphNodes result;
   result.handles = ordered.nodes();
-  for (const cudaGraphNode_t node : ordered.nodes()) {
-    NodeInfo info = read_node(node, labels, stream);
+  result.infos.reserve(result.handles.size());
+  for (std::size_t i = 0; i < result.handles.size(); ++i) {
+    const cudaGraphNode_t node = result.handles[i];
+    NodeInfo info = read_node(node, labels, kernels, stream);
     if (const ConditionalNode* const known = labels.conditional(node)) {
       result.inner.insert(result.inner.end(), known->inner.begin(), known->inner.end());
     }
-    ordered.fill_edges(node, info);
+    ordered.fill_edges(i, info);
     result.infos.push_back(std::move(info));
   }
   return result;

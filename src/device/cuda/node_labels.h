@@ -4,6 +4,8 @@
 // became: so after each call the end of the stream's recorded work is looked at.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -26,18 +28,38 @@ struct ConditionalNode {
   InnerNodes inner;
 };
 
+/// A kernel as this library launched it, on a stream whose native handle nobody else has: all that
+/// the node can differ by from another one of the same kernel.
+struct KnownLaunch {
+  const void* kernel = nullptr;  ///< the function's address on the host; null: nothing is known
+  std::array<std::uint32_t, 3> grid{1, 1, 1};
+  std::array<std::uint32_t, 3> block{1, 1, 1};
+  std::size_t dynamic_shared_bytes = 0;
+};
+
+struct NamedNode {
+  std::string label;
+  DeclaredLaunch declared = {};  ///< a plain launch's where nobody declared anything
+  KnownLaunch launch = {};
+};
+
 /// Used by the recording thread only.
 class NodeLabels {
  public:
+  /// Whether name_unnamed() would find nothing to name.
+  bool all_named(const std::vector<cudaGraphNode_t>& tail) const;
   /// Names `tail`, and all that comes before it and has no name yet, `label`. `named`: how many.
   cudaError_t name_unnamed(const std::vector<cudaGraphNode_t>& tail, const std::string& label,
                            std::size_t& named);
+  /// As name_unnamed() that found nothing.
+  void name_none() noexcept { last_named_.clear(); }
   /// "" for a node that nobody named.
   const std::string& of(cudaGraphNode_t node) const;
-  /// What the nodes that name_unnamed() named last were declared as.
-  void declare_last_named(const DeclaredLaunch& declared);
-  /// A plain launch's where nobody declared anything.
-  const DeclaredLaunch& declared(cudaGraphNode_t node) const;
+  /// What the nodes that name_unnamed() named last were declared as, and, of a single one, how it
+  /// was launched.
+  void declare_last_named(DeclaredLaunch declared, const KnownLaunch& launch);
+  /// Null for a node that nobody named. Its reader may move out of it: the node stays a named one.
+  NamedNode* find(cudaGraphNode_t node);
   void add_conditional(cudaGraphNode_t node, ConditionalNode recorded);
   /// Null for a node that is none of ours.
   const ConditionalNode* conditional(cudaGraphNode_t node) const;
@@ -51,9 +73,9 @@ class NodeLabels {
   void clear() noexcept;
 
  private:
-  std::unordered_map<cudaGraphNode_t, std::string> labels_;
-  std::unordered_map<cudaGraphNode_t, DeclaredLaunch> declared_;
+  std::unordered_map<cudaGraphNode_t, NamedNode> named_;
   std::vector<cudaGraphNode_t> last_named_;
+  std::vector<cudaGraphNode_t> open_;  // of name_unnamed(): kept for its memory
   std::unordered_map<cudaGraphNode_t, ConditionalNode> conditionals_;
   std::vector<std::shared_ptr<void>> memory_;
   bool lost_body_ = false;

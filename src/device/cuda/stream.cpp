@@ -46,7 +46,7 @@ bool CudaStream::capturing_locked() const {
 template <class Enqueue>
 void CudaStream::enqueue(std::string_view call, const Enqueue& enqueue) {
   const auto live = recording();
-  if (live != nullptr) name_new_nodes(*live, {}, true);
+  if (live != nullptr && may_have_others_work()) name_new_nodes(*live, {}, true);
   check(enqueue(), *this, call);
   if (live != nullptr) name_new_nodes(*live, {}, false);  // the public side counts this one
 }
@@ -64,18 +64,20 @@ void CudaStream::fill(MemoryView destination, std::uint8_t value) {
 }
 
 void CudaStream::record(EventState& event) {
-  labels_will_change();  // work noted so far comes before the event, also raw launches
+  look_for_new_nodes();  // work noted so far comes before the event, also raw launches
   check(cudaEventRecord(static_cast<CudaEvent&>(event).handle(), stream_), *this, "Stream::record");
 }
 
 void CudaStream::wait(const EventState& event) {
+  waited_.store(true, std::memory_order_relaxed);
   const auto& cuda_event = static_cast<const CudaEvent&>(event);
   const auto source = event.mark().recording;
   if (source == nullptr) {
     check(cudaStreamWaitEvent(stream_, cuda_event.handle(), 0), *this, "Stream::wait");
     return;
   }
-  labels_will_change();
+  look_for_new_nodes();
+  waited_.store(true, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   if (!capturing_locked()) {
     check(cudaEventRecord(reached_.get(), stream_), *this, "Stream::wait");

@@ -3,6 +3,7 @@
 // nothing can be recorded.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "device/cuda/driver.h"
 #include "device/cuda/event.h"
 #include "device/cuda/node_labels.h"
 
@@ -40,11 +42,19 @@ class CudaStream final : public StreamState {
   /// Raw launches by the caller follow: gives what was recorded before its label, and makes the
   /// device current for the thread.
   void before_raw_work();
+  /// Somebody outside of the library has the native handle now, and may keep it. Before that there
+  /// is nothing on the stream that the library did not put there.
+  void hand_out() noexcept { handed_out_.store(true, std::memory_order_relaxed); }
+  bool handed_out() const noexcept { return handed_out_.load(std::memory_order_relaxed); }
+  /// Names and counts what was recorded by others, and finds a spoilt recording out. On another
+  /// thread than the recording one: nothing.
+  void look_for_new_nodes();
   /// Throws what the thread's launches were refused with. Names the nodes recorded since the last
   /// call `label` under the open scopes, and counts them.
   void after_raw_work(std::string_view label);
-  /// What the kernels that after_raw_work() just named declare.
-  void declare_new_nodes(const DeclaredLaunch& declared);
+  /// What the kernels that after_raw_work() just named declare; `launch`: how one was launched,
+  /// where that is known.
+  void declare_new_nodes(DeclaredLaunch declared, const KnownLaunch& launch);
 
   // For conditional nodes; the recording thread's, while it records.
   /// The native stream that takes the work, and the recording that this becomes part of.
@@ -63,6 +73,10 @@ class CudaStream final : public StreamState {
 
  private:
   bool capturing_locked() const;
+  /// False where each node that the stream leads to was named when it was made.
+  bool may_have_others_work() const noexcept {
+    return handed_out() || waited_.load(std::memory_order_relaxed);
+  }
   /// Names nodes that nobody named yet; returns how many. `recording` takes the work.
   void name_new_nodes(LiveRecording& recording, std::string_view leaf, bool count);
   template <class Enqueue>
@@ -77,10 +91,9 @@ class CudaStream final : public StreamState {
   // What a wait waits for: recorded at each wait, and last before a recording begins.
   EventHandle reached_;
   NodeLabels node_labels_;  // of the recording that this stream is the origin of
+  CaptureTail tail_;        // of name_new_nodes(): kept for its memory; the recording thread's
+  std::atomic<bool> handed_out_{false};
+  std::atomic<bool> waited_{false};  // for an event, since it was last looked at
 };
-
-/// cuda::note_work; `supported` is false where a programmatic launch was made plainly.
-void note_declared(Stream& stream, std::string_view label, const LaunchDeclaration& declaration,
-                   bool supported);
 
 }  // namespace reprise::cuda

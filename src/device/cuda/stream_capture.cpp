@@ -86,20 +86,26 @@ NodeLabels& CudaStream::shared_labels() const {
 }
 
 void CudaStream::name_new_nodes(LiveRecording& live, std::string_view leaf, bool count) {
-  CaptureTail now;
-  check(capture_tail(stream_, now), *this, "capture");
-  if (now.status == cudaStreamCaptureStatusInvalidated) {
+  check(capture_tail(stream_, tail_), *this, "capture");
+  if (tail_.status == cudaStreamCaptureStatusInvalidated) {
     fail(cudaErrorStreamCaptureInvalidated, *this, "capture");
   }
+  NodeLabels& known = shared_labels();
+  if (known.all_named(tail_.tail)) return known.name_none();
   const std::string label = full_label(leaf);
   std::size_t named = 0;
-  check(shared_labels().name_unnamed(now.tail, label, named), *this, "capture");
+  check(known.name_unnamed(tail_.tail, label, named), *this, "capture");
   for (; count && named > 0; --named) live.note_work(*this, label);
 }
 
 void CudaStream::labels_will_change() {
+  if (may_have_others_work()) look_for_new_nodes();
+}
+
+void CudaStream::look_for_new_nodes() {
   const auto live = recording();
   if (live != nullptr && live->thread == std::this_thread::get_id()) {
+    waited_.store(false, std::memory_order_relaxed);
     name_new_nodes(*live, {}, true);
   }
 }
@@ -140,10 +146,10 @@ void CudaStream::after_raw_work(std::string_view label) {
   }
 }
 
-void CudaStream::declare_new_nodes(const DeclaredLaunch& declared) {
+void CudaStream::declare_new_nodes(DeclaredLaunch declared, const KnownLaunch& launch) {
   const auto live = recording();
   if (live != nullptr && live->thread == std::this_thread::get_id()) {
-    shared_labels().declare_last_named(declared);
+    shared_labels().declare_last_named(std::move(declared), launch);
   }
 }
 

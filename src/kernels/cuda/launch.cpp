@@ -3,27 +3,28 @@
 
 #include <string>
 
-#include <reprise/cuda.h>
 #include <reprise/cuda_launch.h>
 #include <reprise/error.h>
+
+#include "device/cuda/own_launch.h"
 
 namespace reprise::cuda_kernels {
 
 void launch_by_address(const Target& target, const char* operation, const void* kernel, dim3 grid,
                        dim3 block, void** arguments, const LaunchDeclaration& declaration) {
-  cuda::enqueue(target.stream, operation, declaration, [&](cudaStream_t native) {
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config{};
-    config.gridDim = grid;
-    config.blockDim = block;
-    config.stream = native;
-    config.attrs = &attribute;
-    config.numAttrs =
-        declaration.programmatic && cuda::has_programmatic_launch(target.stream.device()) ? 1 : 0;
-    cudaLaunchKernelExC(&config, kernel, arguments);  // enqueue() asks for its error
-  });
+  const bool supported = cuda::has_programmatic_launch(target.stream.device());
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.stream = cuda::own_launch_handle(target.stream);
+  config.attrs = &attribute;
+  config.numAttrs = declaration.programmatic && supported ? 1 : 0;
+  cudaLaunchKernelExC(&config, kernel, arguments);  // note_own_launch() asks for its error
+  cuda::note_own_launch(target.stream, operation, declaration, supported,
+                        cuda::known_launch(kernel, config));
 }
 
 LaunchDeclaration declaration_of(const Target& target, const ProgrammaticKernel& kernel,

@@ -7,6 +7,7 @@
 #include <reprise/cuda.h>
 #include <reprise/error.h>
 
+#include "device/cuda/own_launch.h"
 #include "kernels/cuda/kernels.h"
 
 namespace reprise::cuda_kernels {
@@ -128,15 +129,13 @@ LtAnswer LtMatmul::run(const MatmulArgs& args, Stream& stream) {
   const float alpha = 1;
   const float beta = args.accumulate ? 1.0f : 0.0f;
   // Launched plainly. Where the library overlaps kernels of its own, it sees to their waits.
-  cuda::enqueue(stream, "matmul", {.waits = true}, [&](cudaStream_t native) {
-    const cublasStatus_t status =
-        cublasLtMatmul(handle_, &choice.operation, &alpha, weight, &choice.weight, args.input,
-                       &choice.input, &beta, args.out, &choice.out, args.out, &choice.out,
-                       &*choice.algorithm, nullptr, 0, native);
-    // The library does not say that a recording was lost; this does, and throws then.
-    if (status != CUBLAS_STATUS_SUCCESS) cuda::note_work(stream, "matmul");
-    check(status, args.label);
-  });
+  const cudaStream_t native = cuda::own_launch_handle(stream);
+  const cublasStatus_t status = cublasLtMatmul(
+      handle_, &choice.operation, &alpha, weight, &choice.weight, args.input, &choice.input, &beta,
+      args.out, &choice.out, args.out, &choice.out, &*choice.algorithm, nullptr, 0, native);
+  // The library does not say that a recording was lost; this does, and throws then.
+  cuda::note_own_launch(stream, "matmul", {.waits = true}, true, {});
+  check(status, args.label);
   return LtAnswer::enqueued;
 }
 
