@@ -35,6 +35,9 @@ gpu-bench: ## Measure decode steps on this machine's GPU into docs/benchmarks/ (
 mutants: ## Break the sources in 64 places, one at a time: which test notices? Record in docs/mutants.md
 	@scripts/mutants.sh
 
+gpu-bench-graph: ## Measure what recording and replaying cost on this machine's GPU, into docs/benchmarks/
+	@scripts/gpu_bench_graph.sh
+
 check: ## Static checks: format, ranks, sizes, licence lines, links, headers alone
 	@scripts/check.sh
 

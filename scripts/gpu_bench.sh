@@ -18,9 +18,7 @@ program=gpu-package/reprise
 [ -x $program ] || program=build/reprise
 [ -x $program ] || die "there is no program: make gpu-package builds one for another machine, CUDA=1 make build for this"
 
-# "NVIDIA H200" -> h200, as tools/gpu_test.py names its record
-gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -1 | tr '[:upper:]' '[:lower:]' |
-  sed -E 's/^nvidia //; s/[^a-z0-9]+/-/g; s/^-|-$//g')
+gpu=$(gpu_name)
 start="docs/benchmarks/$gpu-$name"
 records=()
 for model in $models; do

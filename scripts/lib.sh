@@ -18,6 +18,12 @@ gpu_present() {
   command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi -L 2>/dev/null | grep -q '^GPU '
 }
 
+# "NVIDIA H200" -> h200, as tools/gpu_test.py names its record
+gpu_name() {
+  nvidia-smi --query-gpu=name --format=csv,noheader | head -1 | tr '[:upper:]' '[:lower:]' |
+    sed -E 's/^nvidia //; s/[^a-z0-9]+/-/g; s/^-|-$//g'
+}
+
 # What REPRISE_CUDA is to be: CUDA=1 insists, CUDA=0 refuses, unset looks for a GPU.
 cuda_choice() {
   case "${CUDA:-}" in
