@@ -349,7 +349,7 @@ class Drawing {
         path += fmt::format("V{0}C{1} {2} {3} {2} {3} {4}", coordinate(turn), coordinate(from),
                             coordinate((turn + y) / 2), coordinate(x), coordinate(y));
       }
-      const std::vector<std::size_t>& early = picture_.rows[row].early;
+      const std::vector<std::size_t>& early = lanes.picture.rows[row].early;
       const bool is_early = std::binary_search(early.begin(), early.end(), source);
       svg_.path(path, is_early ? "edge early" : "edge");
     }
