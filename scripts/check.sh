@@ -12,5 +12,6 @@ tools/check_form.py || failed=1
 tools/check_docs.py || failed=1
 tools/bench_table.py --fill --check README.md docs/benchmarks/*.md || failed=1
 tools/pitfalls.py --check || failed=1
+tools/mutants.py --check || failed=1
 scripts/build.sh header_check header_check_src || failed=1
 exit $failed
