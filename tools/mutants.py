@@ -38,7 +38,7 @@ PROGRAMS = {
 }
 MOST_MEMORY = 8 << 30
 IDLE_SECONDS = 60  # without any processor time: a deadlock, on the busiest of machines
-JUDGED = ("src", "include", "tests", ":!" + REASONS)
+JUDGED = ("src", "include", "tests", ":!tests/tools", ":!" + REASONS)
 
 
 class Copy:
