@@ -3,13 +3,15 @@
 """mutants.py [--seed N] [--count N] [--jobs N] [--again] [--write] [--check]: are the tests of graph, memory and the host device
 able to fail? Breaks those sources in one small place at a time (tools/mutation.py: drawn by seed), in a copy under
 build-mutants/, and runs the test programs until one fails. A mutant that does not compile is replaced by the next of
-the draw. What was found stays in build-mutants/results.json; an interrupted run goes on from there.
+the draw. What was found stays in build-mutants/results.json; an interrupted run goes on from there, as long as sources
+and tests are the same. What hangs is told by its own processor time and output, so that a busy machine fails nobody.
 
 --again tries only the survivors of the last run, against the sources and tests as they are now. --write makes
 docs/mutants.md of the results and of the reasons in tests/mutant_reasons.json (the survivor's key: why it may live).
 --check runs nothing: docs/mutants.md must hold enough mutants, enough of them killed, and a reason for each survivor."""
 
 import argparse
+import dataclasses
 import datetime
 import json
 import os
@@ -35,6 +37,8 @@ PROGRAMS = {
     "src/device/host": ("test_device", "contract_host", "test_graph", "test_memory", "test_diag"),
 }
 MOST_MEMORY = 8 << 30
+IDLE_SECONDS = 60  # without any processor time: a deadlock, on the busiest of machines
+JUDGED = ("src", "include", "tests", ":!tests/tools", ":!" + REASONS)
 
 
 class Copy:
@@ -67,8 +71,12 @@ class Copy:
                 shutil.copymode(source, target)
 
     def configure(self):
-        run(["cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
-             "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DREPRISE_CUDA=OFF", *self.options])
+        """Each mutant makes the library and the programs again: it had better cost little."""
+        quick = ["-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DCMAKE_CXX_ARCHIVE_CREATE=<CMAKE_AR> qcT <TARGET> <LINK_FLAGS> <OBJECTS>"]
+        if shutil.which("ld.lld"):
+            quick.append("-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld")
+        run(["cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", *quick,
+             "-DREPRISE_CUDA=OFF", *self.options])
 
     def compile(self, target):
         """None, or what the compiler said."""
@@ -84,10 +92,9 @@ class Copy:
         with open(os.path.join(self.tree, path), "w", encoding="utf-8") as file:
             file.write(text)
 
-    def test(self, program, limit):
-        """(killed by, seconds): killed by is None where every test passed."""
+    def test(self, program, limits):
+        """(killed by, Seen): killed by is None where every test passed."""
         log = os.path.join(self.root, "build-mutants", "output.txt")
-        start = time.monotonic()
         with open(log, "wb") as output:
             process = subprocess.Popen(
                 [os.path.join(self.build, "tests", program), "--gtest_fail_fast", "--gtest_color=no"], cwd=self.tree,
@@ -95,15 +102,47 @@ class Copy:
                 env={**os.environ, "RC_PARAMS": "seed=1"},
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY)))
             try:
-                status = process.wait(limit)
-            except subprocess.TimeoutExpired:
-                status = None
+                status, seen = watch(process, log, limits)
             finally:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)
                     process.wait()
         with open(log, encoding="utf-8", errors="replace") as file:
-            return verdict(program, status, file.read()), time.monotonic() - start
+            return verdict(program, status, file.read()), seen
+
+
+@dataclasses.dataclass
+class Seen:
+    """Of a test program that ran, or the most that one may take."""
+    cpu: float = 0  # seconds
+    silence: float = 0  # longest time without output, seconds
+
+
+def cpu_seconds(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return 0
+
+
+def watch(process, log, limits):
+    """(status, Seen); status None: it hangs."""
+    seen, size, spoke, moved = Seen(), 0, time.monotonic(), time.monotonic()
+    while True:
+        try:
+            return process.wait(0.1), seen
+        except subprocess.TimeoutExpired:
+            now = time.monotonic()
+        cpu, before = cpu_seconds(process.pid), seen.cpu
+        seen.cpu = max(seen.cpu, cpu)
+        moved = now if cpu > before else moved
+        if os.path.getsize(log) != size:
+            size, spoke = os.path.getsize(log), now
+        seen.silence = max(seen.silence, now - spoke)
+        if now - moved > IDLE_SECONDS or seen.cpu > limits.cpu or seen.silence > limits.silence:
+            return None, seen
 
 
 def read_bytes(path):
@@ -152,11 +191,12 @@ class Trial:
             fault = self.copy.compile(program)
             if fault:
                 raise RuntimeError(f"{program} does not compile: {fault[-3000:]}")
-            killed, seconds = self.copy.test(program, 300)
+            start = time.monotonic()
+            killed, seen = self.copy.test(program, Seen(cpu=300, silence=900))
             if killed:
                 raise RuntimeError(f"a test fails without any mutant: {killed}")
-            self.limits[program] = 20 + 8 * seconds
-            print(f"   {program}: {seconds:.1f} s, limit {self.limits[program]:.0f} s", flush=True)
+            self.limits[program] = Seen(cpu=10 + 8 * seen.cpu, silence=30 + 8 * seen.silence)
+            print(f"   {program}: {time.monotonic() - start:.1f} s, {seen.cpu:.1f} s of a processor", flush=True)
 
     def kill(self, mutant):
         """'no compile', None for a survivor, or what killed it."""
@@ -199,8 +239,15 @@ def load(path, absent):
 
 def commit_of(root):
     commit = run(["git", "-C", root, "rev-parse", "HEAD"]).strip()
-    dirty = run(["git", "-C", root, "status", "--porcelain", "--", "src", "include", "tests"]).strip()
+    dirty = run(["git", "-C", root, "status", "--porcelain", "--", *JUDGED]).strip()
     return commit + (" with changes" if dirty else "")
+
+
+def as_then(root, commit):
+    """True where sources and tests are what they were in that commit."""
+    now = commit_of(root)
+    return now == commit or (" " not in now + commit and subprocess.run(
+        ["git", "-C", root, "diff", "--quiet", commit, "--", *JUDGED], capture_output=True, check=False).returncode == 0)
 
 
 def today():
@@ -209,7 +256,7 @@ def today():
 
 def draw(root, trial, path, seed, count):
     results = load(path, None)
-    if results is None or (results["seed"], results["commit"]) != (seed, commit_of(root)) or "again" in results:
+    if results is None or results["seed"] != seed or "again" in results or not as_then(root, results["commit"]):
         results = {"seed": seed, "commit": commit_of(root), "date": today(), "mutants": []}
     every = mutation.all_mutants(root)
     results["places"] = len(every)

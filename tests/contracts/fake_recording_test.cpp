@@ -46,6 +46,7 @@ TEST_F(FakeRecording, EqualsReplayAndEagerOverTheLadder) {
   EXPECT_EQ(report_.mode, RecordMode::fake);
   EXPECT_EQ(report_.recorded, (std::vector<int>{32, 16, 8, 4, 2, 1}));
   EXPECT_TRUE(report_.disabled.empty());
+  EXPECT_EQ(report_.executable_bytes, 0u);
   for (int rows = 1; rows <= 32; ++rows) {
     const std::vector<float> x = batch(rows, static_cast<float>(rows));
     const std::vector<float> replayed = out_of(real, x);

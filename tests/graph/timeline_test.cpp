@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// make_timeline(): stamps by hand, so that all it says is known.
+// make_timeline(): stamps by hand, so that all it says is known; stamps that the device leaves
+// alone; what a debug replay says of the node that failed.
+#include <stdexcept>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <reprise/debug_replay.h>
 #include <reprise/error.h>
+#include <reprise/host.h>
 #include <reprise/timeline.h>
+
+#include "device/backend.h"
+#include "graph/stamped_exec.h"
 
 namespace reprise {
 namespace {
@@ -117,6 +125,54 @@ TEST(MakeTimeline, RefusesTooFewStamps) {
   EXPECT_THROW(make_timeline(kForked, {}), UsageError);
   EXPECT_THROW(make_timeline(kForked, std::vector<Stamps>{ending_at({1, 2})}), UsageError);
   EXPECT_EQ(make_timeline({}, std::vector<Stamps>{Stamps{3}}).shown_us, 0);
+}
+
+/// Of one node; its launches write no stamp at all, as those of CUDA write no starts.
+class SilentGraph final : public RecordedGraph {
+ public:
+  std::span<const NodeInfo> nodes() const override { return nodes_; }
+  std::shared_ptr<ExecutableGraph> instantiate() const override { return nullptr; }
+  std::shared_ptr<ExecutableGraph> instantiate_stamped(std::uint64_t*) const override {
+    return std::make_shared<Executable>();
+  }
+
+ private:
+  class Executable final : public ExecutableGraph {
+   public:
+    void upload(StreamState&) override {}
+    void launch(StreamState&) override {}
+    UpdateOutcome update(const RecordedGraph&) override { return UpdateOutcome::refused; }
+    void wait_idle() noexcept override {}
+  };
+  std::vector<NodeInfo> nodes_ = std::vector<NodeInfo>(1);
+};
+
+TEST(StampedExec, WhatTheDeviceDoesNotWriteReadsAsZero) {
+  const auto device = host::open({.threads = 1});
+  Stream stream = device->create_stream("s");
+  const Graph graph(device, std::make_shared<SilentGraph>());
+  StampedExec exec(graph, MemorySpace::device);
+  exec.launch(stream);
+  EXPECT_THAT(exec.stamps(stream), ElementsAre(0u, 0u, 0u));
+  StampedExec pinned(graph, MemorySpace::pinned);
+  EXPECT_THAT(pinned.pinned_stamps(), ElementsAre(0u, 0u, 0u));
+}
+
+TEST(DebugReplay, SaysTheLabelOnceWhereTheDeviceHasNoFunctionNames) {
+  const auto device = host::open({.threads = 1});
+  Stream stream = device->create_stream("s");
+  const Graph graph = capture(stream, [&] {
+    host::enqueue(stream, "one", [] {});
+    host::enqueue(stream, "two", [] { throw std::runtime_error("out of luck"); });
+  });
+  try {
+    debug_replay(graph, stream);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const DeviceError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("out of luck"), std::string::npos) << text;
+    EXPECT_TRUE(text.ends_with("; the replay failed in node 1 (kernel 'two')")) << text;
+  }
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import os
+import subprocess
+import sys
+import tempfile
 import unittest
 
 from fixture import TreeTest
@@ -93,6 +96,24 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(mutants.verdict("test_a", -11, running), "test_a A.C, by signal 11")
         self.assertEqual(mutants.verdict("test_a", None, running), "test_a A.C, by time")
         self.assertEqual(mutants.verdict("test_a", 3, ""), "test_a, by exit status 3")
+
+
+class Hanging(unittest.TestCase):
+    def watched(self, code, **limits):
+        with tempfile.NamedTemporaryFile() as log:
+            process = subprocess.Popen([sys.executable, "-c", code], stdout=log, stderr=log)
+            try:
+                return mutants.watch(process, log.name, mutants.Seen(**limits))
+            finally:
+                process.kill()
+                process.wait()
+
+    def test_is_too_much_processor_time_or_silence_but_not_slowness(self):
+        self.assertEqual(self.watched("raise SystemExit(3)", cpu=60, silence=60)[0], 3)
+        status, seen = self.watched("while True: pass", cpu=0.3, silence=60)
+        self.assertIsNone(status)
+        self.assertGreater(seen.cpu, 0.3)
+        self.assertIsNone(self.watched("import time; time.sleep(60)", cpu=60, silence=0.3)[0])
 
 
 class Record(unittest.TestCase):
