@@ -7,7 +7,7 @@ SHELL := /bin/bash
 export CUDA JOBS NAME MODELS BATCHES STEPS CUDA_ARCHITECTURES SHARED ORACLE_SECONDS SEED COUNT AGAIN
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: help build demo test gpu-package gpu-test gpu-bench mutants check docs format bare-check ci clean
+.PHONY: help build demo test gpu-package gpu-test gpu-bench gpu-bench-graph mutants check docs format bare-check ci clean
 
 help: ## Show this list
 	@echo "Reprise: what make can do"
