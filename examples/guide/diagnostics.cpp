@@ -4,6 +4,7 @@
 #include <reprise/graph.h>
 #include <reprise/host.h>
 #include <reprise/memory_pool.h>
+#include <reprise/recording_watch.h>
 
 #include "guide.h"
 
@@ -30,6 +31,14 @@ bool guide::diagnostics() {
     for (const reprise::BlockInfo& part : segment.blocks) owners += part.label + " ";
   }
   // [/memory]
-  return text == "kernel layer 3 / attention / qkv\n" &&
+  // [watch]
+  const reprise::RecordingWatch watch(device);
+  const reprise::Graph watched =
+      reprise::capture(stream, [&] { reprise::host::enqueue(stream, "qkv", [] {}); });
+  std::string leaks;
+  for (const reprise::WatchedCall& call : watch.calls()) leaks += call.text + "\n";
+  // [/watch]
+  return leaks.empty() && watched.node_count() == 1 &&
+         text == "kernel layer 3 / attention / qkv\n" &&
          table.find("scratch") != std::string::npos && owners.find("hidden") != std::string::npos;
 }
