@@ -167,12 +167,14 @@ void GraphPool::Impl::record_buckets(std::span<Bucket* const> order, StateSaver&
 }
 
 // The device hands out memory in steps of megabytes, so one executable shows as nothing or as far
-// too much: a ladder is measured, and its parts told by their nodes (DESIGN §6).
+// too much: a ladder is measured, and its parts told by their nodes (DESIGN §6). On the host they
+// are memory of the process, and the machine's free memory tells what others do: there it is 0.
 std::size_t GraphPool::Impl::measure_executables(const std::function<void()>& work) {
+  const bool shows = !fake() && harness.device().kind() != DeviceKind::host;
   const std::size_t free_before = harness.device().memory_info().free;
   work();
   const std::size_t free_after = harness.device().memory_info().free;
-  const std::size_t bytes = free_before > free_after && !fake() ? free_before - free_after : 0;
+  const std::size_t bytes = shows && free_before > free_after ? free_before - free_after : 0;
   harness.executables().measured(bytes);
   return bytes;
 }
