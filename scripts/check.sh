@@ -15,5 +15,6 @@ if [ -e docs/benchmarks/h200-graph.json ]; then
   tools/graph_table.py --check docs/benchmarks/h200-graph.json docs/benchmarks/h200-graph.md || failed=1
 fi
 tools/pitfalls.py --check || failed=1
+tools/mutants.py --check || failed=1
 scripts/build.sh header_check header_check_src || failed=1
 exit $failed
