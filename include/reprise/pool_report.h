@@ -70,8 +70,9 @@ struct RecordReport {
   double record_seconds = 0;  ///< record, instantiate, upload
   double self_test_seconds = 0;
   std::size_t pool_bytes = 0;  ///< reserved by the memory pool afterwards
-  std::size_t executable_bytes =
-      0;                      ///< fall of the device's free memory round instantiate + upload
+  /// Fall of the device's free memory round instantiate + upload; 0 on the host, where executables
+  /// are memory of the process.
+  std::size_t executable_bytes = 0;
   std::vector<int> recorded;  ///< in the order of recording: descending
   std::vector<int> disabled;  ///< by recording or self-test, now or before
   /// Recordings that something outside the library ended and that were made once more.

@@ -30,6 +30,9 @@ struct GraphRunner::Impl {
   const std::string& name() const { return harness.step().name; }
   void capture(std::span<const Input> inputs);
   void bind_all(std::span<const Input> inputs);
+  /// Puts inputs in place by `give_inputs`, warms up, records and tests. After an exception the
+  /// state tensors are as before, and the runner is cold, or disabled by its self-test.
+  void make(Stream& stream, const std::function<void()>& give_inputs);
   void warm_up(StateSaver& states);
   void record(StateSaver& states);
   void record_and_test(StateSaver& states);
@@ -66,10 +69,16 @@ void GraphRunner::Impl::capture(std::span<const Input> inputs) {
   }
   Stream& stream = harness.lane().stream();
   harness.lane().order(stream);
-  try {
+  make(stream, [&] {
     bind_all(inputs);
     harness.forget_runs();
     harness.load(inputs, options.rows, key, stream);
+  });
+}
+
+void GraphRunner::Impl::make(Stream& stream, const std::function<void()>& give_inputs) {
+  try {
+    give_inputs();
     StateSaver states(harness, stream);
     try {
       warm_up(states);
@@ -170,22 +179,10 @@ void GraphRunner::Impl::rebind(std::span<const Input> tensors) {
   state.set(RunState::cold);
   for (const Input& tensor : tensors) harness.table().bind(tensor.slot, tensor.value);
   reason.clear();
-  try {
+  make(stream, [&] {
     harness.forget_runs();
     harness.give_back_inputs(inputs, stream);  // what the device holds is what reload() sends now
-    StateSaver states(harness, stream);
-    try {
-      warm_up(states);
-      record_and_test(states);
-      stream.synchronize();
-    } catch (...) {
-      states.restore_quietly(stream);
-      throw;
-    }
-  } catch (...) {
-    if (state.get() != RunState::disabled) reset();
-    throw;
-  }
+  });
 }
 
 void GraphRunner::Impl::reset() {
