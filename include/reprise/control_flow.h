@@ -35,7 +35,8 @@ struct BranchOptions {
 ///  - an empty body, a stream that is not joined back;
 ///  - on CUDA, work of raw calls that is no kernel, copy, fill or child graph: host callbacks,
 ///    event and semaphore nodes, allocations, copies of pageable memory, also in a child graph
-///    (CaptureError naming kind, label and remedy). In a body cuda::native(stream) is another
+///    (CaptureError naming kind, label and remedy, or, where the driver refuses the call itself,
+///    DeviceError with its answer and what a body takes). In a body cuda::native(stream) is another
 ///    handle than outside of it: ask for it there.
 /// Any exception, of `body` or of these rules, goes on and spoils the recording around the loop,
 /// even if it is swallowed there.

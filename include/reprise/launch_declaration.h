@@ -39,7 +39,8 @@ struct LaunchDeclaration {
   /// What it reads before it waits. No node of the same graph may write there.
   std::span<const DeclaredRange> prefetches = {};
   /// What it writes, as far as it can be told: it is held against the prefetches of all kernels of
-  /// the graph. Copies and fills need no declaration.
+  /// the graph. Copies and fills need no declaration, but for those in a child graph, which is not
+  /// looked into.
   std::span<const DeclaredRange> writes = {};
 };
 

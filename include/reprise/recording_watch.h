@@ -32,9 +32,10 @@ struct WatchedCall {
 };
 
 /// While it lives, every call of CUDA's runtime and driver that any thread of the process makes
-/// while something records on the device is looked at, and those that are no part of the recording,
-/// or end it, are kept. Errors that end a recording then name the call and the thread. For finding
-/// faults: the calls of the process become slower, replays too.
+/// while something records on the device is looked at. Launches, copies, fills, waits, events and
+/// allocations that are no part of the recording, or end it, are kept; what CUDA may have besides
+/// those this library knows is only counted by seen(). Errors that end a recording then name the
+/// call and the thread. For finding faults: the calls of the process become slower, replays too.
 ///
 /// On CUDA it uses CUPTI, which comes with the toolkit and is looked for at run time; one
 /// subscriber per process, so not together with a profiler or a second watch. A load of mapped
@@ -52,7 +53,7 @@ class RecordingWatch {
 
   /// Those kept so far, in order; at most 1000, dropped() tells how many more there were.
   std::vector<WatchedCall> calls() const;
-  std::uint64_t dropped() const;
+  std::uint64_t dropped() const;  ///< for want of room, or of memory for a note
   /// All calls that were looked at, harmless ones too.
   std::uint64_t seen() const;
 

@@ -38,7 +38,13 @@ constexpr std::array kKnown = std::to_array<KnownCall>({
     {"cudaMemcpy2DAsync", CallClass::enqueues},
     {"cudaMemcpy3DAsync", CallClass::enqueues},
     {"cudaMemsetAsync", CallClass::enqueues},
+    {"cudaMemcpyToSymbolAsync", CallClass::enqueues},
+    {"cudaMemcpyFromSymbolAsync", CallClass::enqueues},
+    {"cudaMemcpyPeerAsync", CallClass::enqueues},
+    {"cudaMemset2DAsync", CallClass::enqueues},
     {"cudaEventRecord", CallClass::marks},
+    {"cudaEventRecordWithFlags", CallClass::marks},
+    {"cudaMallocFromPoolAsync", CallClass::enqueues},
     {"cudaGraphLaunch", CallClass::enqueues},
     {"cudaMallocAsync", CallClass::enqueues},
     {"cudaFreeAsync", CallClass::enqueues},
@@ -53,6 +59,10 @@ constexpr std::array kKnown = std::to_array<KnownCall>({
     {"cuMemsetD16Async", CallClass::enqueues},
     {"cuMemsetD32Async", CallClass::enqueues},
     {"cuGraphLaunch", CallClass::enqueues},
+    {"cuLaunchHostFunc", CallClass::enqueues},
+    {"cuMemAllocAsync", CallClass::enqueues},
+    {"cuMemFreeAsync", CallClass::enqueues},
+    {"cuEventRecord", CallClass::marks},
     {"cudaMemcpy", CallClass::blocks},
     {"cudaMemcpy2D", CallClass::blocks},
     {"cudaMemcpy3D", CallClass::blocks},
@@ -60,6 +70,14 @@ constexpr std::array kKnown = std::to_array<KnownCall>({
     {"cudaMemcpyFromSymbol", CallClass::blocks},
     {"cudaMemset", CallClass::blocks},
     {"cudaMemset2D", CallClass::blocks},
+    {"cudaMemset3D", CallClass::blocks},
+    {"cudaMemcpyPeer", CallClass::blocks},
+    {"cudaMemcpy2DToArray", CallClass::blocks},
+    {"cudaMemcpy2DFromArray", CallClass::blocks},
+    {"cuMemcpy2D", CallClass::blocks},
+    {"cuMemcpy3D", CallClass::blocks},
+    {"cuMemcpyPeer", CallClass::blocks},
+    {"cuMemsetD16", CallClass::blocks},
     {"cuMemcpy", CallClass::blocks},
     {"cuMemcpyHtoD", CallClass::blocks},
     {"cuMemcpyDtoH", CallClass::blocks},
@@ -80,6 +98,15 @@ constexpr std::array kKnown = std::to_array<KnownCall>({
     {"cudaMallocHost", CallClass::memory},
     {"cudaHostAlloc", CallClass::memory},
     {"cudaMallocPitch", CallClass::memory},
+    {"cudaMallocManaged", CallClass::memory},
+    {"cudaMalloc3D", CallClass::memory},
+    {"cudaMallocArray", CallClass::memory},
+    {"cudaFreeArray", CallClass::memory},
+    {"cudaHostRegister", CallClass::memory},
+    {"cudaHostUnregister", CallClass::memory},
+    {"cuMemAllocManaged", CallClass::memory},
+    {"cuMemAllocPitch", CallClass::memory},
+    {"cuMemHostAlloc", CallClass::memory},
     {"cudaFree", CallClass::memory},
     {"cudaFreeHost", CallClass::memory},
     {"cuMemAlloc", CallClass::memory},
@@ -108,8 +135,7 @@ std::string_view advice(const WatchedCall& call) noexcept {
   const KnownCall* const known = known_call(call.function);
   if (known != nullptr && known->kind == CallClass::memory) {
     return "a replay does not do it again; take memory before recording, or from the step's "
-           "scratch "
-           "memory";
+           "scratch memory";
   }
   if (known != nullptr && known->kind == CallClass::enqueues) {
     return "it runs at once and is missing from the graph; enqueue it on the recording stream, or "
@@ -178,11 +204,18 @@ std::optional<CallEffect> effect_of(const ObservedCall& call) noexcept {
     case CallClass::memory:
       if (call.relaxed) return std::nullopt;
       return outside();
-    case CallClass::blocks:
     case CallClass::waits_event:
+      if (call.relaxed) return std::nullopt;
+      return outside();
+    case CallClass::blocks:
       return outside();
   }
   return std::nullopt;
+}
+
+bool waits_for_device(std::string_view function) noexcept {
+  const KnownCall* const known = known_call(function);
+  return known != nullptr && known->kind == CallClass::waits_device;
 }
 
 void CallWatch::keep(WatchedCall call, LiveRecording& recording) {
@@ -209,7 +242,7 @@ std::vector<WatchedCall> CallWatch::calls() const {
 
 std::uint64_t CallWatch::dropped() const {
   const std::lock_guard lock(mutex_);
-  return dropped_;
+  return dropped_ + unkept_;
 }
 
 std::uint64_t CallWatch::seen() const {

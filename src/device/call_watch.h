@@ -3,6 +3,7 @@
 // is to see the calls (cuda/call_observer.h).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -35,6 +36,9 @@ struct ObservedCall {
 /// None: harmless, or part of the recording.
 std::optional<CallEffect> effect_of(const ObservedCall& call) noexcept;
 
+/// True for what waits for all streams of a device, and so ends every recording there.
+bool waits_for_device(std::string_view function) noexcept;
+
 /// "cudaMalloc_ptds" -> "cudaMalloc", "cuMemAlloc_v2" -> "cuMemAlloc".
 std::string_view plain_name(std::string_view function) noexcept;
 
@@ -46,6 +50,8 @@ class CallWatch {
   /// Fills in `call.text` and keeps it; a call that ends `recording` is also blamed for its end.
   void keep(WatchedCall call, LiveRecording& recording);
   void count() noexcept;
+  /// A call could not be kept for want of memory.
+  void drop() noexcept { ++unkept_; }
   std::vector<WatchedCall> calls() const;
   std::uint64_t dropped() const;
   std::uint64_t seen() const;
@@ -53,6 +59,7 @@ class CallWatch {
  private:
   mutable std::mutex mutex_;
   std::vector<WatchedCall> calls_;
+  std::atomic<std::uint64_t> unkept_{0};
   std::uint64_t dropped_ = 0;
   std::uint64_t seen_ = 0;
 };

@@ -56,9 +56,12 @@ bool overlap(const KeptRange& a, const KeptRange& b) {
   return a.bytes > 0 && b.bytes > 0 && a.data < b.data + b.bytes && b.data < a.data + a.bytes;
 }
 
-bool lacks_wait(const NodeInfo& node) {
-  return !node.declared.waits && (node.declared.programmatic || !node.programmatic.empty());
+/// It may run before what is in front of it has ended: launched so, or put behind such an edge.
+bool starts_early(const NodeInfo& node) {
+  return node.declared.programmatic || !node.programmatic.empty();
 }
+
+bool lacks_wait(const NodeInfo& node) { return !node.declared.waits && starts_early(node); }
 
 std::optional<std::string> missing_wait(const Placed& placed) {
   if (!lacks_wait(*placed.node)) return std::nullopt;
@@ -134,7 +137,7 @@ bool any_fault(std::span<const NodeInfo> nodes, const Written& written) {
   return std::any_of(nodes.begin(), nodes.end(), [&](const NodeInfo& node) {
     const auto& prefetches = node.declared.prefetches;
     return lacks_wait(node) ||
-           (node.declared.programmatic &&
+           (starts_early(node) &&
             std::any_of(prefetches.begin(), prefetches.end(),
                         [&](const KeptRange& range) { return written.meets(range); })) ||
            std::any_of(node.bodies.begin(), node.bodies.end(),
@@ -159,7 +162,7 @@ std::optional<std::string> launch_fault(std::span<const NodeInfo> nodes) {
   place(nodes, {}, all);
   for (const Placed& placed : all) {
     if (auto fault = missing_wait(placed)) return fault;
-    if (!placed.node->declared.programmatic) continue;  // it starts when all before it is done
+    if (!starts_early(*placed.node)) continue;  // it starts when all before it is done
     for (const Placed& writer : all) {
       if (auto fault = written_prefetch(placed, writer)) return fault;
     }

@@ -33,6 +33,7 @@ LiveRecording::LiveRecording(std::uint64_t id_, DeviceKind kind_, int ordinal_,
       thread(std::this_thread::get_id()),
       thread_number(checks::thread_number()),
       origin(&origin_),
+      origin_alive(origin_.weak_from_this()),
       origin_name(origin_.name),
       outer(std::move(outer_)) {}
 
@@ -120,11 +121,13 @@ void LiveRecording::spoil(CaptureFault fault, std::string message) {
 }
 
 void LiveRecording::blame(std::string text) {
+  if (outer != nullptr) return outer->blame(std::move(text));
   const std::lock_guard lock(mutex_);
   if (blamed_.empty()) blamed_ = std::move(text);
 }
 
 std::string LiveRecording::blamed() const {
+  if (outer != nullptr) return outer->blamed();
   const std::lock_guard lock(mutex_);
   return blamed_;
 }

@@ -33,8 +33,9 @@ class LiveRecording {
   const DeviceKind kind;
   const int ordinal;
   const std::thread::id thread;
-  const long thread_number;  ///< the system's number of `thread`, for messages
-  StreamState* const origin;
+  const long thread_number;                       ///< the system's number of `thread`, for messages
+  StreamState* const origin;                      ///< alive while this has not ended
+  const std::weak_ptr<StreamState> origin_alive;  ///< the same, for other threads
   const std::string origin_name;
   const std::shared_ptr<LiveRecording> outer;
 
@@ -62,7 +63,11 @@ class LiveRecording {
   /// "2 nodes so far, the last one 'layer 0 / qkv'"; "nothing so far".
   std::string progress() const;
 
-  /// Somebody was seen to do what ends a recording; messages about its end then say so.
+  /// The driver's number of the capture, from its beginning on; 0 before, and on the host.
+  std::atomic<std::uint64_t> capture_id{0};
+
+  /// Somebody was seen to do what ends a recording; messages about its end then say so. Of a body:
+  /// the whole recording around it.
   void blame(std::string text);
   std::string blamed() const;  ///< "" where nobody was seen
 

@@ -73,8 +73,8 @@ class BodyGuard {
 };
 
 void record(const std::shared_ptr<StreamState>& stream, const std::string& where,
-            const ConditionalSpec& spec, std::span<const Body* const> bodies) {
-  const auto outer = checks::admit_work(*stream, where);
+            const ConditionalSpec& spec, std::span<const Body* const> bodies,
+            const std::shared_ptr<LiveRecording>& outer) {
   try {
     const auto capture = stream->begin_conditional(spec);
     for (const Body* body : bodies) {
@@ -107,11 +107,14 @@ void record(const std::shared_ptr<StreamState>& stream, const std::string& where
 void run(Stream& stream, const ConditionalSpec& spec, std::span<const Body* const> bodies) {
   const std::shared_ptr<StreamState> state = stream.shared_state();
   const std::string where = describe(spec, *state);
-  if (state->recording() != nullptr) {
-    record(state, where, spec, bodies);
+  // Asked once: a recording of another thread may end at any moment.
+  if (const auto outer = checks::admit_work(*state, where)) {
+    record(state, where, spec, bodies, outer);
     return;
   }
-  GraphExec once = capture(stream, [&] { record(state, where, spec, bodies); }).instantiate();
+  GraphExec once = capture(stream, [&] {
+                     record(state, where, spec, bodies, state->recording());
+                   }).instantiate();
   once.launch(stream);
   stream.synchronize();
 }

@@ -62,7 +62,7 @@ GraphExec Graph::instantiate() const {
     throw UsageError(fmt::format(
         "Graph::instantiate on device {}: the graph holds a loop or a branch and has an "
         "executable already, and may have one at a time; record it again for a second, "
-        "or destroy the first before",
+        "or destroy the first before (one destroyed while something records goes when that ends)",
         device_->label()));
   }
   auto executable = recorded_->instantiate();

@@ -47,6 +47,10 @@ TEST(CallWatchRules, AnEventOnAnotherStreamIsNoLostWork) {
             CallEffect::foreign);
 }
 
+TEST(CallWatchRules, ARelaxedThreadMayAskAboutEvents) {
+  EXPECT_EQ(effect_of({"cudaEventSynchronize", CallTarget::none, true, true}), std::nullopt);
+}
+
 TEST(CallWatchRules, MemoryIsTakenOutsideUnlessTheThreadIsRelaxed) {
   EXPECT_EQ(effect_of({"cudaMalloc", CallTarget::none, true, false}), CallEffect::outside);
   EXPECT_EQ(effect_of({"cudaMalloc", CallTarget::none, true, true}), std::nullopt);

@@ -43,6 +43,19 @@ TEST(LaunchLint, TakesAPrefetchBetweenWrites) {
   }
 }
 
+// A library's kernel declares no more than its wait; the edge tells that it starts early.
+TEST(LaunchLint, AKernelBehindAProgrammaticEdgeIsHeldToItsPrefetches) {
+  std::vector<NodeInfo> nodes(2);
+  nodes[0].declared.writes = {bytes(0, 10)};
+  nodes[1].dependencies = {0};
+  nodes[1].programmatic = {0};
+  nodes[1].declared.waits = true;
+  nodes[1].declared.prefetches = {bytes(5, 1)};
+  EXPECT_TRUE(launch_fault(nodes).has_value());
+  nodes[1].programmatic.clear();
+  EXPECT_EQ(launch_fault(nodes), std::nullopt);
+}
+
 TEST(LaunchLint, NamesAKernelOfABodyThatDoesNotWait) {
   std::vector<NodeInfo> nodes(2);
   nodes[0].kind = NodeKind::conditional;

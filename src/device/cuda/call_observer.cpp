@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda/call_observer.h"
 
-#include <cstdlib>
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include <cxxabi.h>
-
 #include "device/checks.h"
 #include "device/cuda/call_stream.h"
+#include "device/cuda/demangle.h"
 #include "device/cuda/device.h"
+#include "device/cuda/driver.h"
 #include "device/cuda/stream.h"
 #include "device/recordings.h"
 
 namespace reprise::cuda {
 namespace {
-
-std::string demangled(const char* symbol) {
-  if (symbol == nullptr) return {};
-  int status = 0;
-  char* const text = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
-  std::string result = status == 0 ? text : symbol;
-  std::free(text);
-  return result;
-}
 
 bool is_standard(cudaStream_t stream) noexcept {
   return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
@@ -32,23 +23,16 @@ bool is_standard(cudaStream_t stream) noexcept {
 
 /// The recording's name of a stream, "" where it is none of the recording's.
 std::string name_in(const LiveRecording& recording, cudaStream_t stream) {
-  const auto is_it = [&](const StreamState& state) {
-    return static_cast<const CudaStream&>(state).handle() == stream;
+  const auto is_it = [&](StreamState& state) {
+    return static_cast<CudaStream&>(state).handle_now() == stream;
   };
-  if (is_it(*recording.origin)) return recording.origin_name;
+  // On another thread the recording may be over, and its stream gone, by now.
+  const std::shared_ptr<StreamState> origin = recording.origin_alive.lock();
+  if (origin != nullptr && is_it(*origin)) return recording.origin_name;
   for (const auto& joined : recording.joined()) {
     if (is_it(*joined)) return joined->name;
   }
   return {};
-}
-
-bool is_capturing(cudaStream_t stream) noexcept {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  if (cudaStreamIsCapturing(stream, &status) == cudaSuccess) {
-    return status != cudaStreamCaptureStatusNone;
-  }
-  cudaGetLastError();  // a handle that is none: the caller's own call will say so
-  return false;
 }
 
 bool is_relaxed() noexcept {
@@ -82,7 +66,8 @@ void CallObserver::on_call(void* user, CuptiDomain domain, std::uint32_t /*id*/,
       self.go_back();
     }
   } catch (...) {
-    // Out of memory for a note. CUDA's frames lie between us and anybody who could be told.
+    // CUDA's frames lie between us and anybody who could be told: dropped() tells.
+    self.drop();
   }
   self.running_.fetch_sub(1, std::memory_order_acq_rel);
 }
@@ -111,48 +96,66 @@ void CallObserver::go_back() {
   if (--found->second == 0) depth_.erase(found);
 }
 
-std::shared_ptr<LiveRecording> CallObserver::concerned() const {
+Recordings CallObserver::begun() const {
   const DeviceProperties& properties = device_.properties;
-  if (!recordings::any_live(properties.kind, properties.ordinal)) return nullptr;
-  auto own = recordings::of_this_thread(properties.kind, properties.ordinal);
-  if (own != nullptr) return own;
-  const auto all = recordings::all_live(properties.kind, properties.ordinal);
-  return all.empty() ? nullptr : all.front();
+  if (!recordings::any_live(properties.kind, properties.ordinal)) return {};
+  Recordings live = recordings::all_live(properties.kind, properties.ordinal);
+  std::erase_if(
+      live, [](const auto& recording) { return recording->capture_id == 0 || recording->ended(); });
+  return live;
 }
 
 void CallObserver::look_at(const CuptiCall& call) {
-  const std::shared_ptr<LiveRecording> recording = concerned();
-  if (recording == nullptr) return;
+  const Recordings live = begun();
+  if (live.empty()) return;
   const int device = cupti_.device_of(call.context);
   if (device >= 0 && device != device_.properties.ordinal) return;
-  // Between opening the books and CUDA's own beginning, and the same at the end.
-  auto& origin = static_cast<CudaStream&>(*recording->origin);
-  if (!is_capturing(origin.handle())) return;
   count();
   const std::string_view function = plain_name(call.function);
+  const std::optional<cudaStream_t> stream = stream_of(function, call.parameters);
   ObservedCall observed{.function = function};
-  observed.recording_thread = recording->thread == std::this_thread::get_id();
   observed.relaxed = is_relaxed();
-  std::string name;
-  if (const auto stream = stream_of(function, call.parameters)) {
-    if (is_standard(*stream)) {
-      observed.target = CallTarget::standard;
-      name = "the default stream";
-    } else {
-      observed.target = is_capturing(*stream) ? CallTarget::recording : CallTarget::other;
-      const std::string own = name_in(*recording, *stream);
-      name = own.empty() ? "another stream" : "stream '" + own + "'";
-    }
+  // The innermost of this thread, and the one whose capture the stream takes part in.
+  const auto own = recordings::of_this_thread(device_.properties.kind, device_.properties.ordinal);
+  std::shared_ptr<LiveRecording> owner;
+  if (stream && is_standard(*stream)) {
+    observed.target = CallTarget::standard;
+  } else if (stream) {
+    const std::uint64_t id = capture_id(*stream);
+    const auto found = std::find_if(live.begin(), live.end(), [&](const auto& recording) {
+      return id != 0 && recording->capture_id == id;
+    });
+    if (found != live.end()) owner = *found;
+    observed.target = owner != nullptr ? CallTarget::recording : CallTarget::other;
   }
+  observed.recording_thread =
+      owner != nullptr ? owner->thread == std::this_thread::get_id() : own != nullptr;
   const std::optional<CallEffect> effect = effect_of(observed);
   if (!effect) return;
+  if (waits_for_device(function)) {  // ends them all; a body's is its outermost's
+    for (const auto& recording : live) {
+      if (recording->outer == nullptr) keep_call(*effect, call, stream, *recording);
+    }
+    return;
+  }
+  const auto& concerned = owner != nullptr ? owner : own;
+  if (concerned != nullptr) keep_call(*effect, call, stream, *concerned);
+}
+
+void CallObserver::keep_call(CallEffect effect, const CuptiCall& call,
+                             std::optional<cudaStream_t> stream, LiveRecording& recording) {
   WatchedCall kept;
-  kept.effect = *effect;
-  kept.function = function;
+  kept.effect = effect;
+  kept.function = plain_name(call.function);
   kept.kernel = demangled(call.symbol);
   kept.thread = checks::thread_number();
-  kept.stream = name;
-  keep(std::move(kept), *recording);
+  if (stream && is_standard(*stream)) {
+    kept.stream = "the default stream";
+  } else if (stream) {
+    const std::string own = name_in(recording, *stream);
+    kept.stream = own.empty() ? "another stream" : "stream '" + own + "'";
+  }
+  keep(std::move(kept), recording);
 }
 
 std::unique_ptr<CallWatch> CudaDevice::watch_calls() {

@@ -7,13 +7,19 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <vector>
+
+#include <cuda_runtime_api.h>
 
 #include "device/backend.h"
 #include "device/call_watch.h"
 #include "device/cuda/cupti.h"
 
 namespace reprise::cuda {
+
+using Recordings = std::vector<std::shared_ptr<LiveRecording>>;
 
 class CallObserver final : public CallWatch {
  public:
@@ -26,8 +32,10 @@ class CallObserver final : public CallWatch {
   bool go_deeper();  // true: this is a call of its own
   void go_back();
   void look_at(const CuptiCall& call);
-  /// The recording that the call concerns: that of its thread, else the oldest of the device.
-  std::shared_ptr<LiveRecording> concerned() const;
+  /// Recordings of the device, bodies too, whose captures have begun and not ended.
+  Recordings begun() const;
+  void keep_call(CallEffect effect, const CuptiCall& call, std::optional<cudaStream_t> stream,
+                 LiveRecording& recording);
 
   DeviceState& device_;
   Cupti cupti_;

@@ -56,6 +56,34 @@ struct DriverFill {  // cuMemsetD8Async and its siblings
   std::size_t count;
   CUstream stream;
 };
+struct CopySymbol {  // cudaMemcpyToSymbolAsync, cudaMemcpyFromSymbolAsync
+  const void* destination;
+  const void* source;
+  std::size_t bytes, offset;
+  cudaMemcpyKind kind;
+  cudaStream_t stream;
+};
+struct CopyPeer {  // cudaMemcpyPeerAsync
+  void* destination;
+  int destination_device;
+  const void* source;
+  int source_device;
+  std::size_t bytes;
+  cudaStream_t stream;
+};
+struct Fill2D {  // cudaMemset2DAsync
+  void* data;
+  std::size_t pitch;
+  int value;
+  std::size_t width, height;
+  cudaStream_t stream;
+};
+struct AllocateFromPool {  // cudaMallocFromPoolAsync
+  void** data;
+  std::size_t bytes;
+  cudaMemPool_t pool;
+  cudaStream_t stream;
+};
 struct OnStream {  // cudaStreamSynchronize, cudaStreamQuery, cudaLaunchHostFunc
   cudaStream_t stream;
 };
@@ -82,7 +110,17 @@ constexpr std::array kPlaces = std::to_array<Place>({
     {"cudaMemcpy2DAsync", offsetof(Copy2D, stream)},
     {"cudaMemcpy3DAsync", offsetof(SecondIsStream, stream)},
     {"cudaMemsetAsync", offsetof(Fill, stream)},
+    {"cudaMemcpyToSymbolAsync", offsetof(CopySymbol, stream)},
+    {"cudaMemcpyFromSymbolAsync", offsetof(CopySymbol, stream)},
+    {"cudaMemcpyPeerAsync", offsetof(CopyPeer, stream)},
+    {"cudaMemset2DAsync", offsetof(Fill2D, stream)},
+    {"cudaMallocFromPoolAsync", offsetof(AllocateFromPool, stream)},
     {"cudaEventRecord", offsetof(SecondIsStream, stream)},
+    {"cudaEventRecordWithFlags", offsetof(SecondIsStream, stream)},
+    {"cuEventRecord", offsetof(SecondIsStream, stream)},
+    {"cuLaunchHostFunc", offsetof(OnStream, stream)},
+    {"cuMemAllocAsync", offsetof(ThirdIsStream, stream)},
+    {"cuMemFreeAsync", offsetof(SecondIsStream, stream)},
     {"cudaGraphLaunch", offsetof(SecondIsStream, stream)},
     {"cudaMallocAsync", offsetof(ThirdIsStream, stream)},
     {"cudaFreeAsync", offsetof(SecondIsStream, stream)},

@@ -147,7 +147,7 @@ std::unique_ptr<ConditionalCapture> CudaStream::begin_conditional(const Conditio
 
 CudaStream::Target CudaStream::exchange_target(Target next) noexcept {
   const std::lock_guard lock(mutex_);
-  return {.handle = std::exchange(stream_, next.handle),
+  return {.handle = std::atomic_ref(stream_).exchange(next.handle),
           .recording = std::exchange(captured_in_, std::move(next.recording))};
 }
 
@@ -192,6 +192,7 @@ void CudaConditional::begin_body(std::shared_ptr<LiveRecording> body) {
   check(cudaStreamBeginCaptureToGraph(body_stream_.get(), graph, nullptr, nullptr, 0,
                                       cudaStreamCaptureModeThreadLocal),
         stream_, call_of(spec_));
+  body->capture_id = capture_id(body_stream_.get());
   outside_ = stream_.exchange_target({.handle = body_stream_.get(), .recording = std::move(body)});
 }
 

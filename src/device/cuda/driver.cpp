@@ -10,14 +10,19 @@
 namespace reprise::cuda {
 namespace {
 
-cudaError_t capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, cudaGraph_t* graph,
-                         const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges,
-                         std::size_t* count) {
+cudaError_t capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, std::uint64_t* id,
+                         cudaGraph_t* graph, const cudaGraphNode_t** nodes,
+                         const cudaGraphEdgeData** edges, std::size_t* count) {
+  unsigned long long number = 0;
 #if CUDART_VERSION >= 13000
-  return cudaStreamGetCaptureInfo(stream, status, nullptr, graph, nodes, edges, count);
+  const cudaError_t answer =
+      cudaStreamGetCaptureInfo(stream, status, &number, graph, nodes, edges, count);
 #else
-  return cudaStreamGetCaptureInfo_v3(stream, status, nullptr, graph, nodes, edges, count);
+  const cudaError_t answer =
+      cudaStreamGetCaptureInfo_v3(stream, status, &number, graph, nodes, edges, count);
 #endif
+  if (id != nullptr) *id = number;
+  return answer;
 }
 
 cudaError_t get_dependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGraphEdgeData* edges,
@@ -65,12 +70,23 @@ cudaError_t capture_tail(cudaStream_t stream, CaptureTail& out) {
   out.status = cudaStreamCaptureStatusNone;
   out.graph = nullptr;
   out.tail.clear();
-  const cudaError_t status = capture_info(stream, &out.status, &out.graph, &nodes, &edges, &count);
+  const cudaError_t status =
+      capture_info(stream, &out.status, nullptr, &out.graph, &nodes, &edges, &count);
   // The array lives until the next call on the stream only.
   if (status == cudaSuccess && out.status == cudaStreamCaptureStatusActive && nodes != nullptr) {
     out.tail.assign(nodes, nodes + count);
   }
   return status;
+}
+
+std::uint64_t capture_id(cudaStream_t stream) noexcept {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  std::uint64_t id = 0;
+  if (capture_info(stream, &status, &id, nullptr, nullptr, nullptr, nullptr) != cudaSuccess) {
+    cudaGetLastError();  // a handle that is none: the caller's own call says so
+    return 0;
+  }
+  return status == cudaStreamCaptureStatusNone ? 0 : id;
 }
 
 cudaError_t node_dependencies(cudaGraphNode_t node, NodeDependencies& out) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct CaptureTail {
   std::vector<cudaGraphNode_t> tail;
 };
 cudaError_t capture_tail(cudaStream_t stream, CaptureTail& out);
+/// The number of the capture that a stream takes part in; 0 for one that does not, or is gone.
+std::uint64_t capture_id(cudaStream_t stream) noexcept;
 
 /// The nodes that `node` comes after, with the kind of each edge.
 struct NodeDependencies {

@@ -35,15 +35,9 @@ bool compiled_to_wait(const void* kernel) {
   return attributes.ptxVersion >= kFirstCapability;
 }
 
-void launch_by_address(Stream& stream, std::string_view label, const void* kernel,
-                       const LaunchShape& shape, const LaunchDeclaration& declaration,
-                       void** arguments) {
-  const cudaStream_t handle = own_launch_handle(stream);  // refuses another device first
-  if (!stream.recording()) {
-    require_declared_wait(declaration, "cuda::launch", label, stream.state());
-  }
-  const bool programmatic = declaration.programmatic && has_programmatic_launch(stream.device()) &&
-                            compiled_to_wait(kernel);
+void launch_own(Stream& stream, std::string_view label, const void* kernel,
+                const LaunchShape& shape, const LaunchDeclaration& declaration, bool programmatic,
+                void** arguments) {
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
@@ -51,11 +45,27 @@ void launch_by_address(Stream& stream, std::string_view label, const void* kerne
   config.gridDim = shape.grid;
   config.blockDim = shape.block;
   config.dynamicSmemBytes = shape.dynamic_shared_bytes;
-  config.stream = handle;
+  config.stream = own_launch_handle(stream);
   config.attrs = &attribute;
   config.numAttrs = programmatic ? 1 : 0;
-  cudaLaunchKernelExC(&config, kernel, arguments);  // note_own_launch() asks for its error
-  note_own_launch(stream, label, declaration, programmatic, known_launch(kernel, config));
+  const cudaError_t status = cudaLaunchKernelExC(&config, kernel, arguments);
+  const KnownLaunch known{.kernel = kernel,
+                          .grid = {shape.grid.x, shape.grid.y, shape.grid.z},
+                          .block = {shape.block.x, shape.block.y, shape.block.z},
+                          .dynamic_shared_bytes = shape.dynamic_shared_bytes};
+  note_own_launch(stream, label, declaration, programmatic, known, status);
+}
+
+void launch_by_address(Stream& stream, std::string_view label, const void* kernel,
+                       const LaunchShape& shape, const LaunchDeclaration& declaration,
+                       void** arguments) {
+  own_launch_handle(stream);  // refuses another device first
+  if (!stream.recording()) {
+    require_declared_wait(declaration, "cuda::launch", label, stream.state());
+  }
+  const bool programmatic = declaration.programmatic && has_programmatic_launch(stream.device()) &&
+                            compiled_to_wait(kernel);
+  launch_own(stream, label, kernel, shape, declaration, programmatic, arguments);
 }
 
 }  // namespace reprise::cuda

@@ -8,6 +8,7 @@
 #include "device/cuda/event.h"
 #include "device/cuda/own_launch.h"
 #include "device/cuda/stream.h"
+#include "device/launch_lint.h"
 
 namespace reprise::cuda {
 namespace {
@@ -41,17 +42,22 @@ cudaStream_t own_launch_handle(Stream& stream) {
 }
 
 void note_work(Stream& stream, std::string_view label) {
-  cuda_stream(stream, "cuda::note_work").after_raw_work(label);
+  cuda_stream(stream, "cuda::note_work").after_raw_work(label, cudaGetLastError());
 }
 
 void note_work(Stream& stream, std::string_view label, const LaunchDeclaration& declaration) {
-  note_own_launch(stream, label, declaration, has_programmatic_launch(stream.device()), {});
+  if (!stream.recording()) {
+    require_declared_wait(declaration, "cuda::note_work", label,
+                          cuda_stream(stream, "cuda::note_work"));
+  }
+  note_own_launch(stream, label, declaration, has_programmatic_launch(stream.device()), {},
+                  cudaGetLastError());
 }
 
 void note_own_launch(Stream& stream, std::string_view label, const LaunchDeclaration& declaration,
-                     bool supported, const KnownLaunch& launch) {
+                     bool supported, const KnownLaunch& launch, cudaError_t status) {
   CudaStream& state = cuda_stream(stream, "cuda::note_work");
-  state.after_raw_work(label);
+  state.after_raw_work(label, status);
   if (!stream.recording()) return;
   DeclaredLaunch declared = keep(declaration);
   declared.supported = supported;

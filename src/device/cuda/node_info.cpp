@@ -2,14 +2,13 @@
 // Reads a recorded graph back from CUDA, for diagnostics and the structural signature.
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <span>
 #include <unordered_map>
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include "device/checks.h"
+#include "device/cuda/demangle.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/graph.h"
 #include "device/cuda/status.h"
@@ -56,11 +55,8 @@ NodeKind kind_of(cudaGraphNodeType type) {
 
 /// "void ns::kernel<4>(float*)" becomes "ns::kernel<4>"; what is not a C++ name stays.
 std::string readable(const char* symbol) {
-  int status = 0;
-  char* const text = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
-  if (status != 0 || text == nullptr) return symbol;
-  std::string name = text;
-  std::free(text);
+  std::string name = demangled(symbol);
+  if (name == symbol) return name;
   if (name.ends_with(')')) {
     std::size_t open = name.size();
     for (int depth = 0; open > 0;) {

@@ -9,6 +9,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <reprise/cuda_launch.h>
 #include <reprise/device.h>
 #include <reprise/launch_declaration.h>
 
@@ -21,15 +22,15 @@ namespace reprise::cuda {
 cudaStream_t own_launch_handle(Stream& stream);
 
 /// As note_work(). `supported` is false where a programmatic launch was made plainly. `launch`: of
-/// a single kernel launched with no attribute but programmatic serialization; else empty.
+/// a single kernel launched with no attribute but programmatic serialization; else empty. `status`:
+/// what the launch answered, or what cudaGetLastError() has where others launch.
 void note_own_launch(Stream& stream, std::string_view label, const LaunchDeclaration& declaration,
-                     bool supported, const KnownLaunch& launch);
+                     bool supported, const KnownLaunch& launch, cudaError_t status);
 
-inline KnownLaunch known_launch(const void* kernel, const cudaLaunchConfig_t& config) {
-  return {.kernel = kernel,
-          .grid = {config.gridDim.x, config.gridDim.y, config.gridDim.z},
-          .block = {config.blockDim.x, config.blockDim.y, config.blockDim.z},
-          .dynamic_shared_bytes = config.dynamicSmemBytes};
-}
+/// One kernel, launched and noted: programmatically where `programmatic`, which the caller has
+/// found the device able to do. Throws as note_work().
+void launch_own(Stream& stream, std::string_view label, const void* kernel,
+                const LaunchShape& shape, const LaunchDeclaration& declaration, bool programmatic,
+                void** arguments);
 
 }  // namespace reprise::cuda

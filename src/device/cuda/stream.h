@@ -38,6 +38,10 @@ class CudaStream final : public StreamState {
   /// synchronize() for those who cannot throw.
   bool wait_quietly() noexcept;
   cudaStream_t handle() const noexcept { return stream_; }
+  /// For other threads than the recording one. Only to be compared: it may be gone.
+  cudaStream_t handle_now() noexcept {
+    return std::atomic_ref(stream_).load(std::memory_order_relaxed);
+  }
 
   /// Raw launches by the caller follow: gives what was recorded before its label, and makes the
   /// device current for the thread.
@@ -49,9 +53,9 @@ class CudaStream final : public StreamState {
   /// Names and counts what was recorded by others, and finds a spoilt recording out. On another
   /// thread than the recording one: nothing.
   void look_for_new_nodes();
-  /// Throws what the thread's launches were refused with. Names the nodes recorded since the last
+  /// Throws what the launches were refused with, `status`. Names the nodes recorded since the last
   /// call `label` under the open scopes, and counts them.
-  void after_raw_work(std::string_view label);
+  void after_raw_work(std::string_view label, cudaError_t status);
   /// What the kernels that after_raw_work() just named declare; `launch`: how one was launched,
   /// where that is known.
   void declare_new_nodes(DeclaredLaunch declared, const KnownLaunch& launch);

@@ -31,6 +31,7 @@ void CudaStream::begin_capture(std::shared_ptr<LiveRecording> recording) {
   const std::lock_guard lock(mutex_);
   check(cudaEventRecord(reached_.get(), stream_), *this, "capture");
   check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), *this, "capture");
+  recording->capture_id = capture_id(stream_);
   captured_in_ = std::move(recording);
 }
 
@@ -49,6 +50,7 @@ std::shared_ptr<RecordedGraph> CudaStream::end_capture() {
   {
     const std::lock_guard lock(mutex_);
     status = cudaStreamEndCapture(stream_, &graph);
+    if (captured_in_ != nullptr) captured_in_->capture_id = 0;
     captured_in_ = nullptr;
   }
   if (status == cudaSuccess && graph == nullptr) status = cudaErrorStreamCaptureInvalidated;
@@ -64,8 +66,10 @@ std::shared_ptr<RecordedGraph> CudaStream::end_capture() {
 }
 
 void CudaStream::discard_capture() noexcept {
+  const auto memory = node_labels_.take_memory();  // given back after the lock: that waits
   const std::lock_guard lock(mutex_);
   end_and_forget(stream_, node_labels_.lost_body());
+  if (captured_in_ != nullptr) captured_in_->capture_id = 0;
   captured_in_ = nullptr;
   node_labels_.clear();
 }
@@ -133,10 +137,10 @@ void CudaStream::before_raw_work() {
   labels_will_change();
 }
 
-void CudaStream::after_raw_work(std::string_view label) {
+void CudaStream::after_raw_work(std::string_view label, cudaError_t status) {
   const auto live = recording();
   const bool in_body = live != nullptr && live->outer != nullptr;
-  if (const cudaError_t status = cudaGetLastError(); status != cudaSuccess) {
+  if (status != cudaSuccess) {
     constexpr std::string_view kHint =
         " (a body takes kernels, copies, fills, child graphs, loops and branches only)";
     fail(status, *this, fmt::format("{}{}", label, in_body ? kHint : std::string_view()));

@@ -218,8 +218,8 @@ void attend(const AttendDescriptor& descriptor, const AttendArgs& args, int rows
   with_type(args.cache.dtype, "the cache", [&]<class T>(TypeTag<T>) {
     const auto kernel =
         group == 1 ? kernel_for<T, 1>(g.head_dim) : kernel_for<T, kShared>(g.head_dim);
-    launch(target, "attend", kDeclared, {.writes = written}, kernel, grid, dim3(kThreads),
-           descriptor, args, rows);
+    launch(target, "attend", kDeclared, written, kernel, grid, dim3(kThreads), descriptor, args,
+           rows);
   });
 }
 

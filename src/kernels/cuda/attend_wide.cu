@@ -117,8 +117,8 @@ void attend_wide(const AttendDescriptor& descriptor, const AttendArgs& args, int
   const std::int64_t elements = std::int64_t{rows} * g.heads * g.head_dim;
   const auto written = range_of(args.out, elements, args.cache.dtype, "attention output");
   with_type(args.cache.dtype, "the cache", [&]<class T>(TypeTag<T>) {
-    launch(target, "attend", kDeclared, {.writes = written}, attend_wide_kernel<T>, grid,
-           dim3(kThreads), descriptor, args, rows);
+    launch(target, "attend", kDeclared, written, attend_wide_kernel<T>, grid, dim3(kThreads),
+           descriptor, args, rows);
   });
 }
 

@@ -38,10 +38,9 @@ void embed(const EmbedDescriptor& descriptor, const EmbedArgs& args, int rows,
   const Weight& table = *descriptor.table;
   with_type(table.dtype, "embed.table", [&]<class T>(TypeTag<T>) {
     const auto written = range_of(args.residual, rows * table.cols, DType::f32, "residual");
-    launch(target, "embed", kDeclared, {.writes = written}, embed_kernel<T>,
-           dim3(static_cast<unsigned>(rows)), dim3(kThreads),
-           static_cast<const T*>(table.parts[0].data), table.rows, static_cast<int>(table.cols),
-           args.batch, args.residual, rows);
+    launch(target, "embed", kDeclared, written, embed_kernel<T>, dim3(static_cast<unsigned>(rows)),
+           dim3(kThreads), static_cast<const T*>(table.parts[0].data), table.rows,
+           static_cast<int>(table.cols), args.batch, args.residual, rows);
   });
 }
 

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include <reprise/cuda_launch.h>
 #include <reprise/error.h>
 
 #include "device/cuda/own_launch.h"
@@ -12,30 +11,20 @@ namespace reprise::cuda_kernels {
 
 void launch_by_address(const Target& target, const char* operation, const void* kernel, dim3 grid,
                        dim3 block, void** arguments, const LaunchDeclaration& declaration) {
-  const bool supported = cuda::has_programmatic_launch(target.stream.device());
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = grid;
-  config.blockDim = block;
-  config.stream = cuda::own_launch_handle(target.stream);
-  config.attrs = &attribute;
-  config.numAttrs = declaration.programmatic && supported ? 1 : 0;
-  cudaLaunchKernelExC(&config, kernel, arguments);  // note_own_launch() asks for its error
-  cuda::note_own_launch(target.stream, operation, declaration, supported,
-                        cuda::known_launch(kernel, config));
+  const bool programmatic =
+      declaration.programmatic && cuda::has_programmatic_launch(target.stream.device());
+  cuda::launch_own(target.stream, operation, kernel, {.grid = grid, .block = block}, declaration,
+                   programmatic, arguments);
 }
 
 LaunchDeclaration declaration_of(const Target& target, const ProgrammaticKernel& kernel,
-                                 const Touches& touches) {
+                                 const DeclaredRange& writes) {
   LaunchDeclaration declaration{.programmatic = target.programmatic,
                                 .waits = kernel.waits,
                                 .triggers_early = kernel.triggers_early,
                                 .prefetches = {},
                                 .writes = {}};
-  if (touches.prefetches.bytes > 0) declaration.prefetches = {&touches.prefetches, 1};
-  if (touches.writes.bytes > 0) declaration.writes = {&touches.writes, 1};
+  if (writes.bytes > 0) declaration.writes = {&writes, 1};
   return declaration;
 }
 

@@ -30,18 +30,12 @@ struct ProgrammaticKernel {
   bool triggers_early;  ///< it calls let_consumer_start()
 };
 
-/// What a launch reads before it waits, and what it writes; empty ranges: nothing, or not told.
-struct Touches {
-  DeclaredRange prefetches = {};
-  DeclaredRange writes = {};
-};
-
 /// As below, with the addresses of the arguments.
 void launch_by_address(const Target& target, const char* operation, const void* kernel, dim3 grid,
                        dim3 block, void** arguments, const LaunchDeclaration& declaration);
-/// Refers to `touches`.
+/// Refers to `writes`: what the launch writes; an empty range: nothing, or not told.
 LaunchDeclaration declaration_of(const Target& target, const ProgrammaticKernel& kernel,
-                                 const Touches& touches);
+                                 const DeclaredRange& writes);
 
 /// All memory a kernel touches is passed by address and its grid is fixed by the plan, so that the
 /// launch can be recorded. Throws DeviceError, or CaptureError inside a recording. `operation` is
@@ -59,12 +53,12 @@ void launch(Stream& stream, const char* operation, void (*kernel)(Parameters...)
 /// The same for a kernel that takes part in programmatic launch.
 template <class... Parameters, class... Arguments>
 void launch(const Target& target, const char* operation, const ProgrammaticKernel& declared,
-            const Touches& touches, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+            const DeclaredRange& writes, void (*kernel)(Parameters...), dim3 grid, dim3 block,
             const Arguments&... arguments) {
   [&](Parameters... values) {
     void* addresses[] = {static_cast<void*>(&values)...};
     launch_by_address(target, operation, reinterpret_cast<const void*>(kernel), grid, block,
-                      addresses, declaration_of(target, declared, touches));
+                      addresses, declaration_of(target, declared, writes));
   }(arguments...);
 }
 

@@ -134,7 +134,16 @@ LtAnswer LtMatmul::run(const MatmulArgs& args, Stream& stream) {
       handle_, &choice.operation, &alpha, weight, &choice.weight, args.input, &choice.input, &beta,
       args.out, &choice.out, args.out, &choice.out, &*choice.algorithm, nullptr, 0, native);
   // The library does not say that a recording was lost; this does, and throws then.
-  cuda::note_own_launch(stream, "matmul", {.waits = true}, true, {});
+  const std::size_t bytes =
+      static_cast<std::size_t>(args.rows * args.weight->rows) * size_of(args.out_dtype);
+  const DeclaredRange written{.data = args.out, .bytes = bytes, .label = "product"};
+  cuda::note_own_launch(stream, "matmul",
+                        {.programmatic = false,
+                         .waits = true,
+                         .triggers_early = false,
+                         .prefetches = {},
+                         .writes = {&written, 1}},
+                        true, {}, cudaGetLastError());
   check(status, args.label);
   return LtAnswer::enqueued;
 }

@@ -89,7 +89,7 @@ void run(const Problem& p, const char* label, const Target& target) {
   const auto kernel =
       p.cols % kVector == 0 ? matmul_f32_kernel<kRows, true> : matmul_f32_kernel<kRows, false>;
   const auto written = range_of(p.out, p.rows * p.outputs, DType::f32, "product");
-  launch(target, label, kDeclared, {.writes = written}, kernel, grid, dim3(kThreads), p);
+  launch(target, label, kDeclared, written, kernel, grid, dim3(kThreads), p);
 }
 
 }  // namespace

@@ -178,9 +178,8 @@ __global__ void __launch_bounds__(kThreads, 2) matmul_mma_kernel(Problem p) {
 template <class T, int kTiles, int kRowTiles, bool kAligned>
 void run(const Problem& p, const char* label, const Target& target) {
   const dim3 grid(blocks_for(p.outputs, kTile * kTiles), blocks_for(p.rows, kRowTiles * kRowTile));
-  const Touches touches{.prefetches = {},
-                        .writes = range_of(p.out, p.rows * p.outputs, p.out_dtype, "product")};
-  launch(target, label, kDeclared, touches, matmul_mma_kernel<T, kTiles, kRowTiles, kAligned>, grid,
+  const DeclaredRange written = range_of(p.out, p.rows * p.outputs, p.out_dtype, "product");
+  launch(target, label, kDeclared, written, matmul_mma_kernel<T, kTiles, kRowTiles, kAligned>, grid,
          dim3(kThreads), p);
 }
 

@@ -38,7 +38,7 @@ void rms_norm(const RmsNormArgs& args, const Target& target) {
   const std::int64_t elements = std::int64_t{args.rows} * args.width;
   const auto written = range_of(args.out, elements, args.out_dtype, "normalised rows");
   with_type(args.out_dtype, "the output of norm", [&]<class T>(TypeTag<T>) {
-    launch(target, "norm", kDeclared, {.writes = written}, rms_norm_kernel<T>,
+    launch(target, "norm", kDeclared, written, rms_norm_kernel<T>,
            dim3(static_cast<unsigned>(args.rows)), dim3(kThreads), args.input,
            vector_data(args.weight, "norm"), args.eps, static_cast<T*>(args.out), args.width);
   });

@@ -70,8 +70,7 @@ void rotate_append(const RotateAppendArgs& args, const Target& target) {
   const std::int64_t elements = std::int64_t{args.rows} * g.heads * g.head_dim;
   const auto written = range_of(args.q, elements, args.q_dtype, "q");
   with_type(args.q_dtype, "q", [&]<class T>(TypeTag<T>) {
-    launch(target, "rope", kDeclared, {.writes = written}, rotate_append_kernel<T>, grid,
-           dim3(kThreads), args);
+    launch(target, "rope", kDeclared, written, rotate_append_kernel<T>, grid, dim3(kThreads), args);
   });
 }
 

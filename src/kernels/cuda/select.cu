@@ -83,8 +83,8 @@ __global__ void __launch_bounds__(kThreads)
 void select(const SelectDescriptor& descriptor, const SelectArgs& args, int rows,
             const Target& target) {
   const auto written = range_of(args.next, rows, DType::i32, "next tokens");
-  launch(target, "select", kDeclared, {.writes = written}, select_kernel,
-         dim3(static_cast<unsigned>(rows)), dim3(kThreads), descriptor.vocabulary, args, rows);
+  launch(target, "select", kDeclared, written, select_kernel, dim3(static_cast<unsigned>(rows)),
+         dim3(kThreads), descriptor.vocabulary, args, rows);
 }
 
 }  // namespace reprise::cuda_kernels

@@ -34,7 +34,7 @@ void silu_mul(const SiluMulArgs& args, const Target& target) {
   const std::int64_t elements = std::int64_t{args.rows} * args.width;
   const auto written = range_of(args.out, elements, args.out_dtype, "gated activation");
   with_type(args.out_dtype, "the output of silu", [&]<class T>(TypeTag<T>) {
-    launch(target, "silu", kDeclared, {.writes = written}, silu_mul_kernel<T>, grid, dim3(kThreads),
+    launch(target, "silu", kDeclared, written, silu_mul_kernel<T>, grid, dim3(kThreads),
            args.gate_up, static_cast<T*>(args.out), args.rows, args.width);
   });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The watch over CUPTI: raw calls inside a recording are named with thread and stream.
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <string>
 #include <thread>
@@ -9,6 +10,7 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <reprise/control_flow.h>
 #include <reprise/cuda.h>
 #include <reprise/graph.h>
 #include <reprise/recording_watch.h>
@@ -62,6 +64,8 @@ class CudaWatch : public ::testing::Test {
 TEST_F(CudaWatch, ARecordingThroughTheSeamIsClean) {
   const RecordingWatch watch(device_);
   const Buffer y = device_->allocate(x_.bytes(), "y");
+  const Buffer condition = device_->allocate(sizeof(std::int32_t), "condition");
+  auto pinned = std::make_unique<Buffer>(device_->allocate_pinned(64, "pinned"));
   Stream side = device_->create_stream("side");
   Event fork = device_->create_event();
   Event join = device_->create_event();
@@ -73,6 +77,8 @@ TEST_F(CudaWatch, ARecordingThroughTheSeamIsClean) {
     side.record(join);
     main_.wait(join);
     main_.fill(x_.view(), 0);
+    while_loop(main_, condition.tensor(DType::i32, {}), [&] { main_.fill(condition.view(), 0); });
+    pinned.reset();
   });
   GraphExec exec = graph.instantiate();
   exec.launch(main_);
@@ -133,6 +139,58 @@ TEST_F(CudaWatch, AnotherThreadThatEndsTheRecordingIsNamedInTheError) {
                       " called cudaDeviceSynchronize"),
             std::string::npos)
       << text;
+}
+
+TEST_F(CudaWatch, ABodysEndIsBlamedOnWhoEndedIt) {
+  const RecordingWatch watch(device_);
+  const Buffer flag = device_->allocate(sizeof(std::int32_t), "flag");
+  std::string text;
+  try {
+    capture(main_, [&] {
+      while_loop(main_, flag.tensor(DType::i32, {}), [&] {
+        record_add();
+        std::thread([] { cudaDeviceSynchronize(); }).join();
+        record_add();
+      });
+    });
+    ADD_FAILURE() << "the recording was not ended";
+  } catch (const Error& error) {
+    text = error.what();
+  }
+  EXPECT_NE(text.find("called cudaDeviceSynchronize"), std::string::npos) << text;
+}
+
+// Two threads record; a third waits for the stream of the second. Whether CUDA ends it or not, the
+// call is charged to that one.
+TEST_F(CudaWatch, ACallIsChargedToTheRecordingOfItsStream) {
+  const RecordingWatch watch(device_);
+  Stream second = device_->create_stream("second");
+  const cudaStream_t native = cuda::native(second);
+  std::atomic<int> recording{0};
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    try {
+      capture(second, [&] {
+        second.fill(x_.view(), 0);
+        ++recording;
+        while (!done) std::this_thread::yield();
+      });
+    } catch (const CaptureError&) {
+    }
+  });
+  const Graph graph = capture(main_, [&] {
+    record_add();
+    while (recording == 0) std::this_thread::yield();
+    std::thread([&] { cudaStreamQuery(native); }).join();
+    done = true;
+  });
+  other.join();
+  const std::vector<WatchedCall> calls = watch.calls();
+  const WatchedCall* const call = find(calls, "cudaStreamQuery");
+  ASSERT_NE(call, nullptr);
+  EXPECT_EQ(call->stream, "stream 'second'");
+  EXPECT_NE(call->text.find("while stream 'second' recorded"), std::string::npos) << call->text;
+  EXPECT_EQ(calls.size(), 1u);
 }
 
 TEST_F(CudaWatch, WorkOfAnotherThreadOnTheRecordingStreamIsNamed) {
